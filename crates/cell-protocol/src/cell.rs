@@ -1,0 +1,74 @@
+//! The cell that a runner is asked to measure: one variant, one task, every value stated.
+
+use std::net::SocketAddr;
+
+use serde::{Deserialize, Serialize};
+use workload::{BlockingStrategy, Plan};
+
+/// The first line on a runner's standard input.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellSpec {
+    /// The version of the protocol, [`PROTOCOL`](crate::PROTOCOL).
+    pub protocol: u32,
+    /// The variant to start.
+    pub variant: String,
+    /// Worker threads of the runtime, or worker processes.
+    pub workers: usize,
+    /// What to do.
+    pub task: Task,
+    /// How long `stop` may take to drain, in nanoseconds.
+    pub drain_ns: u64,
+}
+
+/// What a runner does between `go` and `stop`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Task {
+    /// Offer requests to the runtime in this process and time them.
+    Arrivals(ArrivalsTask),
+    /// Serve HTTP until told to stop.
+    Serve(ServeTask),
+}
+
+/// Requests offered in process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArrivalsTask {
+    /// What each request does.
+    pub plan: Plan,
+    /// What a blocking step does.
+    pub strategy: BlockingStrategy,
+    /// The seed of request 0; request i has `seed + i`.
+    pub seed: u64,
+    /// How many requests.
+    pub requests: u64,
+    /// Over how long their intended starts are spread, in nanoseconds; 0 is a burst.
+    pub spread_ns: u64,
+    /// How many requests may wait to be started, where the model has a queue.
+    pub queue_capacity: usize,
+    /// Whether to do the whole once unmeasured, in the same process, before it is measured.
+    pub warm: bool,
+    /// When to give up on requests that have not finished, from the last intended start, in nanoseconds.
+    pub time_limit_ns: u64,
+}
+
+/// A server and its limits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServeTask {
+    /// The address to listen on; port 0 takes a free one, which `ready` tells.
+    pub listen: SocketAddr,
+    /// The listen backlog, in connections.
+    pub backlog: u32,
+    /// The most requests in flight; more are answered 503.
+    pub in_flight_limit: u64,
+    /// The most connections; more are answered 503 and closed.
+    pub connections_max: u64,
+    /// How many requests may wait to be started, where the model has a queue.
+    pub queue_capacity: usize,
+    /// How long a connection may be idle between requests, in nanoseconds.
+    pub idle_timeout_ns: u64,
+    /// How long a request may take to arrive whole, or its response to be taken, in nanoseconds.
+    pub request_timeout_ns: u64,
+}

@@ -1,0 +1,3 @@
+//! The arithmetic that each measured figure stands beside. Pure functions of their arguments.
+
+pub mod little;

@@ -1,0 +1,36 @@
+//! What a server counts, in the words that its metrics and its snapshots share.
+
+use serde::{Deserialize, Serialize};
+
+/// A server's counts at one instant. Everything but the gauges only grows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerCounts {
+    /// Plans that were accepted to be carried out.
+    pub accepted: u64,
+    /// Plans that were carried out.
+    pub completed: u64,
+    /// Plans that were answered 503 because of a limit or a drain.
+    pub rejected: u64,
+    /// Plans that were accepted and panicked or whose connection was torn down with them.
+    pub failed: u64,
+    /// Requests that were understood as HTTP, or not even that, and refused with a 4xx.
+    pub refused: u64,
+    /// Gauge: plans being carried out now.
+    pub in_flight: u64,
+    /// The most plans in flight at one time so far.
+    pub in_flight_peak: u64,
+    /// The integral of `in_flight` over time up to now, in nanoseconds.
+    pub in_flight_integral_ns: u64,
+    /// Connections accepted.
+    pub connections_accepted: u64,
+    /// Connections turned away at the connection limit.
+    pub connections_rejected: u64,
+    /// Gauge: connections open now.
+    pub connections: u64,
+    /// Times that accepting a connection failed because the process or the system was out of descriptors.
+    pub accept_out_of_descriptors: u64,
+    /// Times that accepting a connection failed for another reason.
+    pub accept_failed: u64,
+    /// Times that a connection could not be given a thread, or what else the model needs for it.
+    pub connections_unstartable: u64,
+}

@@ -1,0 +1,16 @@
+//! What is measured, as pure values: the plan that a request carries, the compute kernel and its
+//! checksum, the HTTP wire format, and the times at which requests arrive.
+//!
+//! This crate reads no clock, starts no thread and opens no socket. A runtime crate carries these
+//! values out in its own idiom; whatever is decided rather than waited for is decided here, once.
+
+pub mod arrivals;
+mod counts;
+pub mod http;
+mod job;
+pub mod kernel;
+mod plan;
+
+pub use counts::ServerCounts;
+pub use job::{Answer, BlockingStrategy, Job, Progress, UnknownStrategy};
+pub use plan::{Plan, PlanError, ROUNDS_MAX, STEPS_MAX, Step, WAIT_MAX};
