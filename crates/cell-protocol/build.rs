@@ -5,7 +5,8 @@ use std::process::Command;
 
 fn main() {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
+        let output =
+            Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let revision = git(&["rev-parse", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The one line that `runtime-x describe` prints.
+/// The one line that `runtime-x describe` prints. `--variant NAME` adds a variant that is not listed,
+/// such as `pool=50`, and `--workers N` says for how many workers the limits are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Description {
     /// The version of the protocol, [`PROTOCOL`](crate::PROTOCOL).
@@ -32,6 +33,9 @@ pub struct VariantDescription {
     pub name: String,
     /// What it is, in one line.
     pub summary: String,
+    /// The most requests that the model itself lets run at one time, such as the size of a pool.
+    /// `None` where nothing in the model limits them.
+    pub in_flight_limit: Option<u64>,
 }
 
 /// Something that a runtime may or may not be able to do.
@@ -75,13 +79,20 @@ impl Description {
         }
     }
 
+    /// What is said of `variant`, where it is described.
+    #[must_use]
+    pub fn variant(&self, name: &str) -> Option<&VariantDescription> {
+        self.variants.iter().find(|variant| variant.name == name)
+    }
+
     /// Why `variant` cannot do `ability`, or nothing where it can.
     #[must_use]
     pub fn refusal(&self, ability: Ability, variant: &str) -> Option<&str> {
         self.refusals
             .iter()
             .find(|refusal| {
-                refusal.ability == ability && refusal.variant.as_deref().is_none_or(|refusing| refusing == variant)
+                refusal.ability == ability
+                    && refusal.variant.as_deref().is_none_or(|refusing| refusing == variant)
             })
             .map(|refusal| refusal.reason.as_str())
     }
@@ -93,7 +104,11 @@ mod tests {
 
     #[test]
     fn labels_and_refusals_follow_the_variant() {
-        let variant = |name: &str| VariantDescription { name: name.into(), summary: String::new() };
+        let variant = |name: &str| VariantDescription {
+            name: name.into(),
+            summary: String::new(),
+            in_flight_limit: None,
+        };
         let description = Description {
             protocol: 1,
             revision: "r".into(),

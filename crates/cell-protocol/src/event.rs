@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use latency_histogram::Histogram;
 use serde::{Deserialize, Serialize};
 use workload::ServerCounts;
 
@@ -91,11 +92,6 @@ impl Usage {
     }
 }
 
-/// An HDR histogram of nanoseconds in the V2 wire format, base64: what a row keeps of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct EncodedHistogram(pub String);
-
 /// What came of the requests that were offered in process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalsResult {
@@ -128,13 +124,13 @@ pub struct ArrivalsResult {
     /// Usage while the requests ran.
     pub usage: Usage,
     /// Intended start to finish.
-    pub response: EncodedHistogram,
+    pub response: Histogram,
     /// Start to finish.
-    pub service: EncodedHistogram,
+    pub service: Histogram,
     /// Dispatch to start.
-    pub queue_wait: EncodedHistogram,
+    pub queue_wait: Histogram,
     /// Intended start to dispatch.
-    pub send_lag: EncodedHistogram,
+    pub send_lag: Histogram,
 }
 
 #[cfg(test)]

@@ -1,1 +1,20 @@
-//! x
+//! The contract of a runtime crate: what it must provide, what it is given, and how each request's
+//! end is told.
+//!
+//! A runtime carries out [`workload`] values in its own idiom. What it decides nothing about, namely
+//! admission, routing, time limits and accounting, is here, so that every model does the same work.
+//! Waiting, spawning, reading, writing and hand-off are each runtime's own.
+
+mod ledger;
+mod panic;
+mod request;
+mod runtime;
+pub mod server;
+
+pub use ledger::{Ledger, Outcome, Stamps};
+pub use panic::{CatchUnwind, Panicked, catch_unwind};
+pub use request::{Refused, RefusedBecause, Request, Stub, Ticket};
+pub use runtime::{
+    HandlerRuntime, Runtime, RuntimeConfig, RuntimeInfo, Server, ServerRuntime, ShutdownTimedOut, VariantInfo,
+};
+pub use workload::{Answer, BlockingStrategy, Job, Plan, Progress, ServerCounts, Step};

@@ -1,1 +1,15 @@
-//! x
+//! Load generators, and what they record into.
+//!
+//! * [`http`]: an HTTP/1.1 client on one thread and one epoll instance, with closed-loop and
+//!   one-request-per-connection load.
+//! * [`in_process`]: requests dispatched to a runtime in the same process, and their account.
+//! * [`pace`]: starting work at absolute instants of the monotonic clock.
+//! * [`recorder`]: the latency histogram that results carry.
+//!
+//! The crate uses no asynchronous runtime: the client that measures a runtime must not be one of its
+//! contestants.
+
+pub mod http;
+pub mod in_process;
+pub mod pace;
+pub mod recorder;

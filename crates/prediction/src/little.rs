@@ -27,7 +27,9 @@ pub fn burst_bound(requests: u64, time: Duration, limit: Option<u64>) -> Duratio
     let Some(limit) = limit else { return time };
     // Only whole requests run, so the last round takes as long as a full one.
     let rounds = requests.div_ceil(limit.max(1));
-    Duration::from_nanos(u64::try_from(time.as_nanos().saturating_mul(u128::from(rounds))).unwrap_or(u64::MAX))
+    Duration::from_nanos(
+        u64::try_from(time.as_nanos().saturating_mul(u128::from(rounds))).unwrap_or(u64::MAX),
+    )
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ pub struct ServerCounts {
     pub failed: u64,
     /// Requests that were understood as HTTP, or not even that, and refused with a 4xx.
     pub refused: u64,
+    /// Gauge: plans that were accepted and wait to be carried out.
+    pub queued: u64,
     /// Gauge: plans being carried out now.
     pub in_flight: u64,
     /// The most plans in flight at one time so far.

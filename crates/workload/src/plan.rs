@@ -80,10 +80,7 @@ impl Plan {
     /// The sum of the plan's compute rounds.
     #[must_use]
     pub fn rounds(&self) -> u64 {
-        self.steps
-            .iter()
-            .map(|step| if let Step::Compute(rounds) = *step { rounds } else { 0 })
-            .sum()
+        self.steps.iter().map(|step| if let Step::Compute(rounds) = *step { rounds } else { 0 }).sum()
     }
 
     /// The checksum that carrying out the whole plan from `seed` must give, found by doing its

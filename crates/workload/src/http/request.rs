@@ -81,7 +81,10 @@ fn whole(head: &httparse::Request<'_, '_>, length: usize) -> Parsed {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
         if is("connection") {
             let has = |token: &str| {
-                header.value.split(|byte| *byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
+                header
+                    .value
+                    .split(|byte| *byte == b',')
+                    .any(|part| part.trim_ascii().eq_ignore_ascii_case(token.as_bytes()))
             };
             if has("close") {
                 keep_alive = false;
@@ -89,7 +92,10 @@ fn whole(head: &httparse::Request<'_, '_>, length: usize) -> Parsed {
                 keep_alive = true;
             }
         } else if is("transfer-encoding") || (is("content-length") && header.value.trim_ascii() != b"0") {
-            return refused(Status::BadRequest, "the request has a body; every request here is a GET without one");
+            return refused(
+                Status::BadRequest,
+                "the request has a body; every request here is a GET without one",
+            );
         }
     }
     let method = head.method.unwrap_or_default();
@@ -113,17 +119,15 @@ fn target(uri: &str) -> Target {
         "/metrics" => Target::Metrics,
         _ => match path.strip_prefix("/run/") {
             Some(plan) => run_target(plan, query).unwrap_or_else(Target::Wrong),
-            None => wrong(
-                Status::NotFound,
-                "no such path; there are /run/PLAN, /healthz and /metrics",
-            ),
+            None => wrong(Status::NotFound, "no such path; there are /run/PLAN, /healthz and /metrics"),
         },
     }
 }
 
 /// Splits a request target, dropping the scheme and authority that a proxy's client sends.
 fn path_and_query(uri: &str) -> (&str, &str) {
-    let uri = uri.strip_prefix("http://").map_or(uri, |rest| rest.find('/').map_or("/", |slash| &rest[slash..]));
+    let uri =
+        uri.strip_prefix("http://").map_or(uri, |rest| rest.find('/').map_or("/", |slash| &rest[slash..]));
     uri.split_once('?').unwrap_or((uri, ""))
 }
 
@@ -135,11 +139,13 @@ fn run_target(plan: &str, query: &str) -> Result<Target, Refusal> {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         match name {
             "seed" => {
-                job.seed = value
-                    .parse()
-                    .map_err(|_| bad(format!("bad seed {value:?}: write a whole number from 0 to {}", u64::MAX)))?;
+                job.seed = value.parse().map_err(|_| {
+                    bad(format!("bad seed {value:?}: write a whole number from 0 to {}", u64::MAX))
+                })?;
             }
-            "strategy" => job.strategy = value.parse().map_err(|error| bad(format!("bad strategy: {error}")))?,
+            "strategy" => {
+                job.strategy = value.parse().map_err(|error| bad(format!("bad strategy: {error}")))?;
+            }
             _ => return Err(bad(format!("unknown parameter {name:?}; there are seed and strategy"))),
         }
     }

@@ -122,7 +122,10 @@ pub fn write_answer(output: &mut Vec<u8>, answer: Answer, template: &Response<'_
     let mut buffer = [0; 64];
     let body = encode_answer(&mut buffer, answer);
     if template.close || template.announce_keep_alive || template.head_only {
-        write_response(output, &Response { status: Status::Ok, content_type: ContentType::Json, body, ..*template });
+        write_response(
+            output,
+            &Response { status: Status::Ok, content_type: ContentType::Json, body, ..*template },
+        );
         return;
     }
     // The usual answer, on every request's path: what `write_response` writes, without formatting.
@@ -157,8 +160,8 @@ fn encode_answer(buffer: &mut [u8; 64], answer: Answer) -> &[u8] {
     let mut digits = [0; 20];
     push(decimal(&mut digits, u64::from(answer.steps)));
     push(MIDDLE);
-    for shift in (0..16).rev() {
-        push(&[HEX[(answer.checksum >> (shift * 4)) as usize & 0xf]]);
+    for byte in answer.checksum.to_be_bytes() {
+        push(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xf)]]);
     }
     push(CLOSE);
     &buffer[..length]
@@ -229,7 +232,11 @@ mod tests {
     #[test]
     fn an_answer_to_head_has_a_length_and_no_body() {
         let mut output = Vec::new();
-        write_answer(&mut output, Answer { steps: 1, checksum: 2 }, &Response { head_only: true, ..TEMPLATE });
+        write_answer(
+            &mut output,
+            Answer { steps: 1, checksum: 2 },
+            &Response { head_only: true, ..TEMPLATE },
+        );
         let output = String::from_utf8(output).unwrap();
         assert!(output.contains("Content-Length: 41\r\n") && output.ends_with("\r\n\r\n"), "{output}");
     }

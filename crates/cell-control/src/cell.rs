@@ -1,0 +1,246 @@
+//! One cell: a runner's process from its spec to its end.
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use cell_protocol::{ArrivalsResult, CellSpec, Command, Event, Ready, Snapshot, Stopped, Usage};
+use serde::Serialize;
+
+use crate::child::{Child, Reaped};
+use crate::error::{CellError, Exit};
+use crate::lines::{LINE_BYTES_MAX, Outcome};
+
+/// How long a runner whose standard output closed may take to be gone, before it counts as silent.
+const EXIT_GRACE: Duration = Duration::from_secs(1);
+/// The longest piece of a nonsense line that an error keeps, in characters.
+const NONSENSE_CHARS_MAX: usize = 120;
+
+/// How long the parts of a cell may take whose length does not depend on its task.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// From the start of the process to `ready`.
+    pub ready: Duration,
+    /// From `snapshot` to its answer.
+    pub snapshot: Duration,
+    /// A flag that ends every wait when it is raised, as by Ctrl-C.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl Default for Limits {
+    /// 10 s each, and no flag.
+    fn default() -> Limits {
+        Limits { ready: Duration::from_secs(10), snapshot: Duration::from_secs(10), interrupt: None }
+    }
+}
+
+/// A cell that has ended as it should.
+#[derive(Clone, Debug)]
+pub struct End {
+    /// What the runner said last.
+    pub stopped: Stopped,
+    /// What the process used from its start to its end, with those of its children that it waited
+    /// for: the kernel's account, to hold against the runner's own.
+    pub usage: Usage,
+    /// The largest resident set of the process or of one of its children, in bytes.
+    pub rss_max_bytes: u64,
+}
+
+/// A running cell. Dropping it kills its whole process group and reaps it.
+#[derive(Debug)]
+pub struct CellProcess {
+    child: Child,
+    limits: Limits,
+    ready: Ready,
+    /// A result that came while a snapshot was awaited.
+    early: Option<Box<ArrivalsResult>>,
+}
+
+impl CellProcess {
+    /// Starts `runner cell`, gives it the spec, and waits until it is ready.
+    ///
+    /// # Errors
+    ///
+    /// Says what was awaited and what came instead. The process is gone then.
+    pub fn start(runner: &Path, spec: &CellSpec, limits: Limits) -> Result<CellProcess, CellError> {
+        let deadline = Instant::now() + limits.ready;
+        let child = Child::start(runner, &["cell"])
+            .map_err(|source| CellError::Start { program: runner.display().to_string(), source })?;
+        let nobody = Ready { pid: 0, listen: None };
+        let mut cell = CellProcess { child, limits, ready: nobody, early: None };
+        cell.send("ready", spec)?;
+        let limit = cell.limits.ready;
+        match cell.event("ready", deadline, limit)? {
+            Event::Ready(ready) => cell.ready = ready,
+            other => return Err(out_of_turn("ready", &other)),
+        }
+        Ok(cell)
+    }
+
+    /// What the runner said when it was ready.
+    #[must_use]
+    pub fn ready(&self) -> &Ready {
+        &self.ready
+    }
+
+    /// Where the server listens, for a server.
+    #[must_use]
+    pub fn listen(&self) -> Option<SocketAddr> {
+        self.ready.listen
+    }
+
+    /// The process id that the kernel gave, which is also the number of the process group.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Lets the runner begin.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub fn go(&mut self) -> Result<(), CellError> {
+        self.send("go to be taken", &Command::Go)
+    }
+
+    /// Counts and usage at one instant.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub fn snapshot(&mut self) -> Result<Snapshot, CellError> {
+        let limit = self.limits.snapshot;
+        self.send("a snapshot", &Command::Snapshot)?;
+        let deadline = Instant::now() + limit;
+        loop {
+            match self.event("a snapshot", deadline, limit)? {
+                Event::Snapshot(snapshot) => return Ok(snapshot),
+                Event::Result(result) if self.early.is_none() => self.early = Some(result),
+                other => return Err(out_of_turn("a snapshot", &other)),
+            }
+        }
+    }
+
+    /// Waits for the result of an in-process task.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub fn result(&mut self, timeout: Duration) -> Result<ArrivalsResult, CellError> {
+        if let Some(result) = self.early.take() {
+            return Ok(*result);
+        }
+        match self.event("the result", Instant::now() + timeout, timeout)? {
+            Event::Result(result) => Ok(*result),
+            other => Err(out_of_turn("the result", &other)),
+        }
+    }
+
+    /// Lets the runner drain and end, and reaps it. After `timeout` the ladder of the crate's
+    /// documentation begins.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start); also where the runner's exit status is not 0.
+    pub fn stop(mut self, timeout: Duration) -> Result<End, CellError> {
+        let deadline = Instant::now() + timeout;
+        let outcome = self.stop_by(deadline, timeout);
+        if outcome.is_err() {
+            // The first failure is the reason; how the process ended after it is not.
+            drop(self.child.terminate());
+        }
+        outcome
+    }
+
+    /// Kills the process group at once and reaps the runner.
+    pub fn kill(mut self) {
+        drop(self.child.kill());
+    }
+
+    fn stop_by(&mut self, deadline: Instant, timeout: Duration) -> Result<End, CellError> {
+        self.send("stopped", &Command::Stop)?;
+        let stopped = loop {
+            match self.event("stopped", deadline, timeout)? {
+                Event::Stopped(stopped) => break stopped,
+                // A task that is cut short may end as the harness loses interest in it.
+                Event::Result(_) => {}
+                other => return Err(out_of_turn("stopped", &other)),
+            }
+        };
+        self.child.stdin = None;
+        let awaited = "its exit with status 0";
+        let reaped = self.child.wait(deadline).map_err(|source| CellError::Pipe { awaited, source })?;
+        let Some(Reaped { status, usage, rss_max_bytes }) = reaped else {
+            return Err(CellError::TimedOut { awaited, limit: timeout, last_words: self.last_words() });
+        };
+        if !status.success() {
+            return Err(CellError::Died { awaited, exit: Exit::of(status), last_words: self.last_words() });
+        }
+        Ok(End { stopped, usage, rss_max_bytes })
+    }
+
+    /// Writes one line. The lines are short and each but `stop` is answered, so the pipe has room.
+    fn send(&mut self, awaited: &'static str, message: &impl Serialize) -> Result<(), CellError> {
+        let mut line = serde_json::to_vec(message)
+            .map_err(|error| CellError::Pipe { awaited, source: io::Error::other(error) })?;
+        line.push(b'\n');
+        let written = match &mut self.child.stdin {
+            Some(stdin) => stdin.write_all(&line),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        };
+        match written {
+            Ok(()) => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                // It does not listen; what it last said, or how it ended, tells more than the pipe does.
+                Err(self.gone(awaited))
+            }
+            Err(source) => Err(CellError::Pipe { awaited, source }),
+        }
+    }
+
+    fn event(
+        &mut self,
+        awaited: &'static str,
+        deadline: Instant,
+        limit: Duration,
+    ) -> Result<Event, CellError> {
+        let outcome = self.child.lines.next(deadline, self.limits.interrupt.as_ref());
+        match outcome.map_err(|source| CellError::Pipe { awaited, source })? {
+            Outcome::Line(line) => {
+                serde_json::from_str(&line).map_err(|error| nonsense(awaited, &line, error.to_string()))
+            }
+            Outcome::Closed => Err(self.gone(awaited)),
+            Outcome::TooLong => Err(CellError::LineTooLong { awaited, bytes_max: LINE_BYTES_MAX }),
+            Outcome::TimedOut => Err(CellError::TimedOut { awaited, limit, last_words: self.last_words() }),
+            Outcome::Interrupted => Err(CellError::Interrupted { awaited }),
+        }
+    }
+
+    /// The runner has closed its end: how it ended, or that it has not.
+    fn gone(&mut self, awaited: &'static str) -> CellError {
+        match self.child.wait(Instant::now() + EXIT_GRACE) {
+            Ok(Some(reaped)) => {
+                CellError::Died { awaited, exit: Exit::of(reaped.status), last_words: self.last_words() }
+            }
+            Ok(None) => CellError::Silent { awaited, last_words: self.last_words() },
+            Err(source) => CellError::Pipe { awaited, source },
+        }
+    }
+
+    fn last_words(&self) -> Option<String> {
+        self.child.tail.last_line()
+    }
+}
+
+fn out_of_turn(awaited: &'static str, event: &Event) -> CellError {
+    let line = serde_json::to_string(event).unwrap_or_default();
+    nonsense(awaited, &line, "out of turn".to_owned())
+}
+
+pub(crate) fn nonsense(awaited: &'static str, line: &str, why: String) -> CellError {
+    CellError::Nonsense { awaited, line: line.chars().take(NONSENSE_CHARS_MAX).collect(), why }
+}

@@ -1,0 +1,163 @@
+//! One child in its own process group: started, signalled and reaped.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cell_protocol::Usage;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal, waitid};
+
+use crate::group;
+use crate::lines::Lines;
+use crate::tail::Tail;
+
+/// Between SIGTERM and SIGKILL.
+const TERMINATE_GRACE: Duration = Duration::from_secs(2);
+
+/// A child that is reaped, with its whole process group killed, before this value is gone.
+#[derive(Debug)]
+pub(crate) struct Child {
+    pub(crate) pid: Pid,
+    pub(crate) stdin: Option<ChildStdin>,
+    pub(crate) lines: Lines,
+    pub(crate) tail: Tail,
+    reaped: Option<Reaped>,
+}
+
+/// What is known of a child that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reaped {
+    pub(crate) status: ExitStatus,
+    /// Of the child and of those of its own children that it waited for.
+    pub(crate) usage: Usage,
+    pub(crate) rss_max_bytes: u64,
+}
+
+impl Child {
+    pub(crate) fn start(program: &Path, arguments: &[&str]) -> io::Result<Child> {
+        let parent = rustix::process::getpid();
+        let mut command = Command::new(program);
+        command.args(arguments).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        #[expect(unsafe_code, reason = "std has no safe way to set the parent-death signal")]
+        // SAFETY: between fork and exec the closure makes two system calls and allocates nothing,
+        // which is all that pre_exec asks of it.
+        unsafe {
+            command.pre_exec(move || {
+                set_parent_process_death_signal(Some(Signal::KILL))?;
+                // The parent may have died before the signal was set.
+                if getppid() == Some(parent) { Ok(()) } else { Err(io::ErrorKind::NotConnected.into()) }
+            });
+        }
+        let mut child = command.spawn()?;
+        let pid = Pid::from_child(&child);
+        group::register(pid);
+        let piped = "a piped stream was asked for";
+        Ok(Child {
+            pid,
+            stdin: child.stdin.take(),
+            lines: Lines::new(child.stdout.take().expect(piped)),
+            tail: Tail::new(child.stderr.take().expect(piped)),
+            reaped: None,
+        })
+    }
+
+    /// Waits for the child to end by itself; what is left of its group is killed then.
+    pub(crate) fn wait(&mut self, deadline: Instant) -> io::Result<Option<Reaped>> {
+        if self.reaped.is_some() {
+            return Ok(self.reaped);
+        }
+        while !self.has_ended()? {
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        self.reap().map(Some)
+    }
+
+    /// SIGTERM to the group, 2 s, SIGKILL to the group.
+    pub(crate) fn terminate(&mut self) -> io::Result<Reaped> {
+        if self.reaped.is_none() {
+            group::signal(self.pid, Signal::TERM);
+        }
+        match self.wait(Instant::now() + TERMINATE_GRACE)? {
+            Some(reaped) => Ok(reaped),
+            None => self.kill(),
+        }
+    }
+
+    /// SIGKILL to the group, and the child is reaped.
+    pub(crate) fn kill(&mut self) -> io::Result<Reaped> {
+        match self.reaped {
+            Some(reaped) => Ok(reaped),
+            None => self.reap(),
+        }
+    }
+
+    /// Whether the child is a zombie. It is left one: its number must stay taken until its group is killed.
+    fn has_ended(&self) -> io::Result<bool> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        loop {
+            match waitid(WaitId::Pid(self.pid), options) {
+                Err(rustix::io::Errno::INTR) => {}
+                other => return Ok(other?.is_some()),
+            }
+        }
+    }
+
+    fn reap(&mut self) -> io::Result<Reaped> {
+        group::signal(self.pid, Signal::KILL);
+        group::unregister(self.pid);
+        let reaped = wait4(self.pid)?;
+        self.reaped = Some(reaped);
+        self.tail.settle();
+        Ok(reaped)
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        drop(self.kill());
+    }
+}
+
+fn wait4(pid: Pid) -> io::Result<Reaped> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        #[expect(unsafe_code, reason = "wait4 has no safe wrapper in rustix")]
+        // SAFETY: both pointers are to live, writable values of the types that wait4 fills.
+        let result =
+            unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, usage.as_mut_ptr()) };
+        if result >= 0 {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    #[expect(unsafe_code, reason = "wait4 fills the usage through a pointer")]
+    // SAFETY: rusage is plain integers, zeroed above, and wait4 has filled it.
+    let usage = unsafe { usage.assume_init() };
+    let ns = |time: libc::timeval| unsigned(time.tv_sec) * 1_000_000_000 + unsigned(time.tv_usec) * 1_000;
+    Ok(Reaped {
+        status: ExitStatus::from_raw(status),
+        usage: Usage {
+            user_ns: ns(usage.ru_utime),
+            system_ns: ns(usage.ru_stime),
+            voluntary_switches: unsigned(usage.ru_nvcsw),
+            involuntary_switches: unsigned(usage.ru_nivcsw),
+        },
+        rss_max_bytes: unsigned(usage.ru_maxrss) * 1024,
+    })
+}
+
+fn unsigned(value: i64) -> u64 {
+    u64::try_from(value).unwrap_or(0)
+}

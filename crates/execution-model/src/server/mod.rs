@@ -1,0 +1,12 @@
+//! What every server shares: limits and counts, the life of a connection as a state machine without
+//! I/O, and the listening socket.
+
+mod connection;
+mod listen;
+mod socket_server;
+mod state;
+
+pub use connection::{Connection, Next, Work};
+pub use listen::ListenSpec;
+pub use socket_server::{SocketServer, Sockets};
+pub use state::{OpenConnection, Place, ServerLimits, ServerState, Service};

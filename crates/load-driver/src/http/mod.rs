@@ -1,0 +1,92 @@
+//! An HTTP/1.1 load client on one thread and one epoll instance.
+//!
+//! Its parts know little of each other, so that another way of arriving (an open loop over keep-alive connections,
+//! say) is another [`HttpLoad`], another schedule and another branch where a connection becomes free:
+//!
+//! * `schedule`: when requests are intended to start.
+//! * `connection`, `socket`, `response`: one connection, its bytes, and whether an answer is right.
+//! * `arrivals`: what follows when a connection has done its work, or has failed.
+//! * `requests`: the life of a request, from its start to its one outcome, and of the connection under it.
+//! * `driver`: the epoll loop and the stages of a run: set-up, load, drain.
+//! * `tally`: counts and times, and which of them belong to the window.
+//!
+//! What keeps it honest: response times count from intended starts; the clock is read for each event and not for each
+//! batch of them; every request has exactly one outcome, which is asserted; answers are compared to the byte. What
+//! keeps it fast: a request costs one `send` and one `recv`, and a share of one `epoll_wait`. Sockets are registered
+//! once, edge-triggered; deadlines cost nothing while they are not due.
+
+mod arrivals;
+mod connection;
+mod driver;
+mod error;
+mod failure;
+mod preflight;
+mod requests;
+mod response;
+mod result;
+mod schedule;
+mod socket;
+mod spec;
+mod tally;
+mod timers;
+mod usage;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use driver::Driver;
+pub use error::HttpLoadError;
+pub use result::HttpLoadResult;
+pub use spec::{HttpLoad, HttpLoadSpec};
+
+/// Offers the load from the calling thread, and returns when it is over: after the load's own length, the drain, and
+/// for a closed loop the set-up before it, in which each connection has `timeout_ns` to open.
+///
+/// What goes wrong with requests, a dead server among it, is in the result and not an error.
+///
+/// # Errors
+/// [`HttpLoadError`]: the specification is invalid, this process's descriptor limit is too small, the CPUs cannot be
+/// had, the given start has passed, or a system call that must work did not.
+pub fn run(spec: &HttpLoadSpec) -> Result<HttpLoadResult, HttpLoadError> {
+    spec.validate()?;
+    preflight::check(spec.sockets_max())?;
+    let _pinned = Pinned::to(&spec.cpus)?;
+    let result = Driver::new(spec)?.run()?;
+    result.check_accounting()?;
+    Ok(result)
+}
+
+/// Binds the calling thread to CPUs, until it is dropped.
+#[derive(Debug)]
+struct Pinned {
+    before: Option<CpuSet>,
+}
+
+impl Pinned {
+    fn to(cpus: &[usize]) -> Result<Self, HttpLoadError> {
+        if cpus.is_empty() {
+            return Ok(Self { before: None });
+        }
+        let refused =
+            |errno: rustix::io::Errno| HttpLoadError::Pin { cpus: cpus.to_vec(), source: errno.into() };
+        if cpus.iter().any(|&cpu| cpu >= CpuSet::MAX_CPU) {
+            return Err(refused(rustix::io::Errno::INVAL));
+        }
+        let before = sched_getaffinity(None).map_err(refused)?;
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|&cpu| set.set(cpu));
+        sched_setaffinity(None, &set).map_err(refused)?;
+        // The kernel takes the CPUs that exist and leaves out the others without a word.
+        let got = sched_getaffinity(None).map_err(refused)?;
+        let pinned = Self { before: Some(before) };
+        if got == set { Ok(pinned) } else { Err(refused(rustix::io::Errno::INVAL)) }
+    }
+}
+
+impl Drop for Pinned {
+    fn drop(&mut self) {
+        if let Some(before) = &self.before {
+            // These CPUs were allowed a moment ago. Were they taken away since, the narrower set stays.
+            let _still_pinned = sched_setaffinity(None, before);
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! What came of a load: counts, errors by class, times, and what the client itself cost.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::HttpLoadError;
+use crate::recorder::Histogram;
+
+/// The outcome of one load, or of several merged shards.
+///
+/// Every request is accounted for: `offered = completed + rejected + timed_out + all errors + in_flight_at_end`, see
+/// [`check_accounting`](Self::check_accounting).
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Default)]
+#[serde(deny_unknown_fields)]
+pub struct HttpLoadResult {
+    /// Requests that began and have one of the outcomes below. In a closed loop: all that began, without those that
+    /// finished in the warm-up or in the drain.
+    pub offered: u64,
+    /// Answers with status 200 and the expected body.
+    pub completed: u64,
+    /// Answers with status 503.
+    pub rejected: u64,
+    /// Requests without an answer within the time-out.
+    pub timed_out: u64,
+    /// Requests that still had no answer when the drain ended (in a closed loop, also those whose time-out ended in
+    /// the drain).
+    pub in_flight_at_end: u64,
+    /// Requests that failed otherwise, by class: `connect-refused`, `connect-other:EADDRNOTAVAIL`, `descriptors`,
+    /// `connection-limit`, `reset`, `read-other:ERRNO`, `write-other:ERRNO`, `closed-early`, `closed-in-response`,
+    /// `status-404`, `wrong-body`, `malformed`, `extra-bytes`, `chunked-unsupported`, `length-missing`, `too-large`.
+    pub errors: BTreeMap<String, u64>,
+    /// One example of each class of error, with the name of the error number where there is one.
+    pub first_errors: BTreeMap<String, String>,
+    /// Closed loop only: requests that finished before the window, however they ended. In no other figure.
+    pub warmup_finished: u64,
+    /// Closed loop only: requests that finished after the window, within the drain, however they ended. Their times are
+    /// in [`drain_response`](Self::drain_response) and in no other figure.
+    pub drain_finished: u64,
+    /// Length of the window: of a closed loop, its duration; otherwise from the start to the last outcome,
+    /// and zero where there was no request.
+    pub elapsed_ns: u64,
+    /// Connections opened successfully, before and in the window.
+    pub connected: u64,
+    /// From the intended start to the last byte of the answer, for completed requests. Requests timed out or in flight
+    /// at the end are in it as "at least this long": a lower bound. Rejected and failed ones are not in it.
+    ///
+    /// In a closed loop, a request is intended to start when the answer before it has come.
+    pub response: Histogram,
+    /// From the first byte sent to the last byte of the answer, for completed requests.
+    pub service: Histogram,
+    /// From the intended start to when this client acted on it (sent, or began to connect): its own lateness. A closed
+    /// loop has no schedule to be late for, so there it is empty.
+    pub send_lag: Histogram,
+    /// From the call of `connect` to an open connection, for the connections in [`connected`](Self::connected).
+    pub connect: Histogram,
+    /// Response times of requests that finished in the drain of a closed loop with status 200 or 503. They are biased
+    /// to long ones, hence apart; but a server that stalls at the end of the window shows here.
+    pub drain_response: Histogram,
+    /// Integral over the window of the number of requests in flight, in request-nanoseconds; requests cut at its edges
+    /// count in part. A request is in flight from when this client acted on it until its outcome. Divided by
+    /// `elapsed_ns` it is the mean number in flight.
+    pub in_flight_integral_ns: f64,
+    /// The most requests in flight at once; of merged shards the sum, which is an upper bound.
+    pub in_flight_max: u64,
+    /// CPU time of the client's thread in the window, user and system. It includes what
+    /// [`spin_ns`](Self::spin_ns) says.
+    pub cpu_ns: u64,
+    /// Time spent polling without sleep just before an intended start, for its accuracy: not load.
+    pub spin_ns: u64,
+    /// Times that the client's thread slept, in the window.
+    pub voluntary_switches: u64,
+    /// Times that the client's thread was preempted, in the window.
+    pub involuntary_switches: u64,
+}
+
+impl HttpLoadResult {
+    /// Requests that failed, of all classes.
+    #[must_use]
+    pub fn errors_total(&self) -> u64 {
+        self.errors.values().sum()
+    }
+
+    /// Adds the result of another shard of the same load. Counts, CPU and histograms add up; `elapsed_ns` becomes the
+    /// longer one.
+    pub fn merge(&mut self, other: &Self) {
+        self.offered += other.offered;
+        self.completed += other.completed;
+        self.rejected += other.rejected;
+        self.timed_out += other.timed_out;
+        self.in_flight_at_end += other.in_flight_at_end;
+        for (class, count) in &other.errors {
+            *self.errors.entry(class.clone()).or_default() += count;
+        }
+        for (class, example) in &other.first_errors {
+            self.first_errors.entry(class.clone()).or_insert_with(|| example.clone());
+        }
+        self.warmup_finished += other.warmup_finished;
+        self.drain_finished += other.drain_finished;
+        self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
+        self.connected += other.connected;
+        self.response.merge(&other.response);
+        self.service.merge(&other.service);
+        self.send_lag.merge(&other.send_lag);
+        self.connect.merge(&other.connect);
+        self.drain_response.merge(&other.drain_response);
+        self.in_flight_integral_ns += other.in_flight_integral_ns;
+        self.in_flight_max += other.in_flight_max;
+        self.cpu_ns += other.cpu_ns;
+        self.spin_ns += other.spin_ns;
+        self.voluntary_switches += other.voluntary_switches;
+        self.involuntary_switches += other.involuntary_switches;
+    }
+
+    /// Checks that no request is lost or counted twice, and that the histograms have the samples they should have.
+    ///
+    /// # Errors
+    /// [`HttpLoadError::Unbalanced`] names the identity that does not hold.
+    pub fn check_accounting(&self) -> Result<(), HttpLoadError> {
+        let Self { offered, completed, rejected, timed_out, in_flight_at_end, .. } = self;
+        let errors = self.errors_total();
+        if *offered != completed + rejected + timed_out + errors + in_flight_at_end {
+            return Err(HttpLoadError::Unbalanced {
+                what: format!(
+                    "offered {offered} is not completed {completed} + rejected {rejected} + timed out {timed_out} + errors \
+                     {errors} + in flight at the end {in_flight_at_end}"
+                ),
+            });
+        }
+        let [responses, services] = [self.response.count(), self.service.count()];
+        if responses != completed + timed_out + in_flight_at_end || services != *completed {
+            return Err(HttpLoadError::Unbalanced {
+                what: format!(
+                    "{responses} response and {services} service times for completed {completed}, timed out {timed_out}, in \
+                     flight at the end {in_flight_at_end}"
+                ),
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(class: &str) -> HttpLoadResult {
+        let mut result = HttpLoadResult {
+            offered: 2,
+            completed: 1,
+            errors: BTreeMap::from([(class.to_owned(), 1)]),
+            first_errors: BTreeMap::from([(class.to_owned(), "example".to_owned())]),
+            elapsed_ns: 10,
+            in_flight_integral_ns: 1.5,
+            ..HttpLoadResult::default()
+        };
+        result.response.record(5);
+        result.service.record(4);
+        result
+    }
+
+    #[test]
+    fn shards_add_up() {
+        let mut sum = one("reset");
+        sum.merge(&HttpLoadResult { elapsed_ns: 12, ..one("reset") });
+        sum.merge(&one("status-404"));
+        assert_eq!((sum.offered, sum.completed, sum.errors_total(), sum.elapsed_ns), (6, 3, 3, 12));
+        assert_eq!(sum.errors["reset"], 2);
+        assert_eq!(sum.first_errors.len(), 2);
+        sum.check_accounting().expect("balanced");
+        sum.offered += 1;
+        let error = sum.check_accounting().expect_err("one is missing").to_string();
+        assert!(error.contains("offered 7"), "{error}");
+    }
+
+    #[test]
+    fn a_result_goes_through_json_and_an_empty_one_has_no_null() {
+        for result in [one("reset"), HttpLoadResult::default()] {
+            let json = serde_json::to_string(&result).expect("serialised");
+            assert!(!json.contains("null"), "{json}");
+            assert_eq!(serde_json::from_str::<HttpLoadResult>(&json).expect("deserialised"), result);
+        }
+    }
+}

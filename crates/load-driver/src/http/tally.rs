@@ -1,0 +1,282 @@
+//! Counts and times of requests, and which of them belong to the window.
+
+use std::collections::BTreeMap;
+
+use super::HttpLoadResult;
+use super::failure::Failure;
+use super::response::Verdict;
+use super::usage::Usage;
+use crate::recorder::Histogram;
+
+/// The instants of one request, in nanoseconds of the monotonic clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Times {
+    /// When the schedule, or the closed loop, says that it begins.
+    pub(super) intended_ns: u64,
+    /// When the client acted on it: sent, or began to connect.
+    pub(super) begun_ns: u64,
+    /// When the client began to send.
+    pub(super) sent_ns: u64,
+}
+
+/// The recorder of one run. Recording allocates nothing, but for the first error of each class.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    begin_ns: u64,
+    end_ns: u64,
+    begun: u64,
+    completed: u64,
+    rejected: u64,
+    timed_out: u64,
+    in_flight_at_end: u64,
+    errors: BTreeMap<Failure, (u64, String)>,
+    warmup_finished: u64,
+    drain_finished: u64,
+    connected: u64,
+    response: Histogram,
+    service: Histogram,
+    send_lag: Histogram,
+    connect: Histogram,
+    drain_response: Histogram,
+    in_flight: u64,
+    in_flight_max: u64,
+    in_flight_integral: u128,
+    integrated_to_ns: u64,
+    last_outcome_ns: u64,
+    pub(super) spin_ns: u64,
+}
+
+impl Tally {
+    /// Sets the window, before the first request begins. A window without a known end has `u64::MAX`.
+    pub(super) fn set_window(&mut self, begin_ns: u64, end_ns: u64) {
+        (self.begin_ns, self.end_ns) = (begin_ns, end_ns);
+        self.integrated_to_ns = begin_ns;
+        self.last_outcome_ns = begin_ns;
+    }
+
+    pub(super) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Counts an opened connection.
+    pub(super) fn connected(&mut self, took_ns: u64) {
+        self.connected += 1;
+        self.connect.record(took_ns);
+    }
+
+    /// Records how late the client acted on a scheduled start.
+    pub(super) fn lagged(&mut self, lag_ns: u64) {
+        self.send_lag.record(lag_ns);
+    }
+
+    /// A request begins.
+    pub(super) fn begin(&mut self, now_ns: u64) {
+        self.integrate(now_ns);
+        self.begun += 1;
+        self.in_flight += 1;
+        self.in_flight_max = self.in_flight_max.max(self.in_flight);
+    }
+
+    /// A request ends as it begins, without ever being in flight.
+    pub(super) fn refuse(&mut self, times: Times, failure: Failure) {
+        self.begun += 1;
+        self.record(times, Verdict::Failed(failure), times.begun_ns, None);
+    }
+
+    /// A request ends, and nothing takes its place yet.
+    pub(super) fn end(&mut self, times: Times, verdict: Verdict, now_ns: u64, example: Option<&str>) {
+        self.integrate(now_ns);
+        self.in_flight -= 1;
+        self.record(times, verdict, now_ns, example);
+    }
+
+    /// A request ends and the connection's next one begins at the same instant, so that the number in flight, and with
+    /// it the integral, goes on as it was.
+    #[inline]
+    pub(super) fn end_and_begin(
+        &mut self,
+        times: Times,
+        verdict: Verdict,
+        now_ns: u64,
+        example: Option<&str>,
+    ) {
+        self.record(times, verdict, now_ns, example);
+        self.begun += 1;
+    }
+
+    /// A request still has no answer when the drain is over.
+    pub(super) fn cut(&mut self, times: Times, now_ns: u64) {
+        self.integrate(now_ns);
+        self.in_flight -= 1;
+        self.last_outcome_ns = self.last_outcome_ns.max(now_ns);
+        self.in_flight_at_end += 1;
+        self.response.record(now_ns.saturating_sub(times.intended_ns));
+    }
+
+    #[inline]
+    fn record(&mut self, times: Times, verdict: Verdict, now_ns: u64, example: Option<&str>) {
+        if now_ns < self.begin_ns {
+            self.warmup_finished += 1;
+            return;
+        }
+        let response_ns = now_ns.saturating_sub(times.intended_ns);
+        if now_ns >= self.end_ns {
+            return self.record_in_drain(verdict, response_ns);
+        }
+        self.last_outcome_ns = now_ns;
+        match verdict {
+            Verdict::Completed => {
+                self.completed += 1;
+                self.response.record(response_ns);
+                self.service.record(now_ns.saturating_sub(times.sent_ns));
+            }
+            Verdict::Rejected => self.rejected += 1,
+            Verdict::TimedOut => {
+                self.timed_out += 1;
+                self.response.record(response_ns);
+            }
+            Verdict::Failed(failure) => {
+                self.errors.entry(failure).or_insert_with(|| (0, failure.example(example))).0 += 1;
+            }
+        }
+    }
+
+    #[cold]
+    fn record_in_drain(&mut self, verdict: Verdict, response_ns: u64) {
+        match verdict {
+            Verdict::TimedOut => {
+                self.in_flight_at_end += 1;
+                self.response.record(response_ns);
+            }
+            Verdict::Completed | Verdict::Rejected => {
+                self.drain_finished += 1;
+                self.drain_response.record(response_ns);
+            }
+            Verdict::Failed(_) => self.drain_finished += 1,
+        }
+    }
+
+    /// Adds to the integral what was in flight since the last change, as far as it lies in the window.
+    fn integrate(&mut self, now_ns: u64) {
+        let to_ns = now_ns.min(self.end_ns);
+        if to_ns > self.integrated_to_ns {
+            self.in_flight_integral += u128::from(self.in_flight) * u128::from(to_ns - self.integrated_to_ns);
+            self.integrated_to_ns = to_ns;
+        }
+    }
+
+    /// The result, when no request is in flight any more; `used` is what the thread used in the window.
+    pub(super) fn into_result(self, used: Usage) -> HttpLoadResult {
+        let window_end_ns = if self.end_ns == u64::MAX { self.last_outcome_ns } else { self.end_ns };
+        let (mut errors, mut first_errors) = (BTreeMap::new(), BTreeMap::new());
+        for (failure, (count, example)) in self.errors {
+            // Two failures may share a class: a reset is met in reading or in writing.
+            *errors.entry(failure.class()).or_default() += count;
+            first_errors.entry(failure.class()).or_insert(example);
+        }
+        HttpLoadResult {
+            // Counted where requests begin, not where they end: the check of accounting compares the two.
+            offered: self.begun - self.warmup_finished - self.drain_finished,
+            completed: self.completed,
+            rejected: self.rejected,
+            timed_out: self.timed_out,
+            in_flight_at_end: self.in_flight_at_end,
+            errors,
+            first_errors,
+            warmup_finished: self.warmup_finished,
+            drain_finished: self.drain_finished,
+            elapsed_ns: window_end_ns - self.begin_ns,
+            connected: self.connected,
+            response: self.response,
+            service: self.service,
+            send_lag: self.send_lag,
+            connect: self.connect,
+            drain_response: self.drain_response,
+            in_flight_integral_ns: to_f64(self.in_flight_integral),
+            in_flight_max: self.in_flight_max,
+            cpu_ns: used.cpu_ns,
+            spin_ns: self.spin_ns,
+            voluntary_switches: used.voluntary_switches,
+            involuntary_switches: used.involuntary_switches,
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a relative error of 1e-16 is far below the clock's own")]
+fn to_f64(integral: u128) -> f64 {
+    integral as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times(at_ns: u64) -> Times {
+        Times { intended_ns: at_ns, begun_ns: at_ns, sent_ns: at_ns }
+    }
+
+    #[test]
+    fn the_integral_counts_requests_cut_at_the_edges_in_part() {
+        let mut tally = Tally::default();
+        tally.set_window(100, 200);
+        tally.begin(50); // 50 of its 100 ns lie in the window
+        tally.begin(120); // all of its 30 ns
+        tally.end(times(50), Verdict::Completed, 150, None);
+        tally.end(times(120), Verdict::Completed, 150, None);
+        tally.begin(190); // 10 of its 30 ns
+        tally.end(times(190), Verdict::Completed, 220, None);
+        let result = tally.into_result(Usage::default());
+        assert_eq!(result.in_flight_integral_ns, 90.0);
+        assert_eq!((result.completed, result.drain_finished, result.in_flight_max), (2, 1, 2));
+        assert_eq!((result.elapsed_ns, result.offered), (100, 2));
+        assert_eq!(result.drain_response.max_ns(), Some(30));
+        result.check_accounting().expect("balanced");
+    }
+
+    #[test]
+    fn the_warm_up_enters_no_figure_of_the_window() {
+        let mut tally = Tally::default();
+        tally.set_window(100, 200);
+        tally.begin(10);
+        tally.end_and_begin(times(10), Verdict::Failed(Failure::Malformed), 99, None);
+        tally.end_and_begin(times(99), Verdict::Completed, 100, None);
+        tally.end(times(100), Verdict::TimedOut, 199, None);
+        let result = tally.into_result(Usage::default());
+        assert_eq!(
+            (result.offered, result.warmup_finished, result.completed, result.timed_out),
+            (2, 1, 1, 1)
+        );
+        assert!(result.errors.is_empty());
+        assert_eq!(result.response.max_ns(), Some(99), "a time-out is at least this long");
+        result.check_accounting().expect("balanced");
+    }
+
+    #[test]
+    fn what_is_never_answered_is_in_flight_at_the_end() {
+        let mut tally = Tally::default();
+        tally.set_window(0, 100);
+        tally.begin(0);
+        tally.begin(0);
+        tally.end(times(0), Verdict::TimedOut, 150, None);
+        tally.cut(times(0), 160);
+        let result = tally.into_result(Usage::default());
+        assert_eq!((result.offered, result.in_flight_at_end, result.timed_out), (2, 2, 0));
+        assert_eq!(result.response.count(), 2);
+        assert_eq!(result.in_flight_integral_ns, 200.0);
+        result.check_accounting().expect("balanced");
+    }
+
+    #[test]
+    fn two_failures_of_one_class_are_one_error_class() {
+        let mut tally = Tally::default();
+        tally.set_window(0, 100);
+        for failure in [Failure::Reset(libc::EPIPE), Failure::Reset(libc::ECONNRESET)] {
+            tally.begin(1);
+            tally.end(times(1), Verdict::Failed(failure), 2, None);
+        }
+        let result = tally.into_result(Usage::default());
+        assert_eq!(result.errors["reset"], 2);
+        assert_eq!(result.first_errors.len(), 1);
+        result.check_accounting().expect("balanced");
+    }
+}

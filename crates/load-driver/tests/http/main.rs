@@ -1,0 +1,5 @@
+//! The HTTP load client against small servers that behave well and badly.
+
+mod closed;
+mod one_each;
+mod servers;

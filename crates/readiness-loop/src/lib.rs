@@ -1,0 +1,80 @@
+//! A single-threaded epoll server for models that have no I/O of their own: it accepts, reads, parses
+//! and writes, and hands whole requests to an [`Executor`]: a pool, or the floor's deadline heap.
+//!
+//! A pool that held connections instead of requests could serve only as many idle clients as it has
+//! threads. Models that bring their own I/O do not use this crate: their reads and writes are theirs.
+
+mod event_loop;
+mod mailbox;
+mod peer;
+mod server;
+
+use std::time::Instant;
+
+use execution_model::server::{Service, Work};
+use execution_model::{Answer, Job, Panicked};
+
+use crate::mailbox::Sender;
+pub use server::LoopServer;
+
+/// Who carries out the requests.
+pub trait Executor: Send + 'static {
+    /// Takes a task, and does not wait for it. A task that cannot be taken is dropped.
+    fn execute(&mut self, task: Task);
+
+    /// When [`wake`](Executor::wake) must be called next, for an executor that runs on the loop's own thread.
+    fn next_wake(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Continues what is due.
+    fn wake(&mut self, now: Instant) {
+        let _ = now;
+    }
+}
+
+impl<F: FnMut(Task) + Send + 'static> Executor for F {
+    fn execute(&mut self, task: Task) {
+        self(task);
+    }
+}
+
+/// One request to be carried out, and where its answer goes. Dropping it answers 503.
+#[derive(Debug)]
+pub struct Task {
+    // In this order: the work must count as rejected before the client can learn of it.
+    work: Work,
+    reply: Reply,
+}
+
+impl Task {
+    /// Begins the service: the queue wait is over.
+    #[must_use]
+    pub fn begin(self) -> (Job, Service, Reply) {
+        let (job, service) = self.work.begin();
+        (job, service, self.reply)
+    }
+}
+
+/// Where the answer of one request goes.
+#[derive(Debug)]
+pub struct Reply {
+    to: Option<(Sender, usize)>,
+}
+
+impl Reply {
+    /// Sends the answer back to the loop, from any thread.
+    pub fn send(mut self, answer: Result<Answer, Panicked>) {
+        if let Some((sender, key)) = self.to.take() {
+            sender.send(key, Some(answer));
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some((sender, key)) = self.to.take() {
+            sender.send(key, None);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! The loop as a server: started on a thread of its own, drained by a flag and a wake.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use execution_model::server::{ListenSpec, ServerState};
+use execution_model::{Server, ServerCounts};
+
+use crate::Executor;
+use crate::event_loop::EventLoop;
+use crate::mailbox::{Mailbox, Sender};
+
+/// A server that is up.
+#[derive(Debug)]
+pub struct LoopServer {
+    address: SocketAddr,
+    state: Arc<ServerState>,
+    sender: Sender,
+    thread: JoinHandle<()>,
+}
+
+impl LoopServer {
+    /// Listens, and starts the loop's thread.
+    ///
+    /// # Errors
+    ///
+    /// The address cannot be bound, or the thread or the loop's descriptors cannot be had.
+    pub fn start(
+        listen: &ListenSpec,
+        state: Arc<ServerState>,
+        executor: impl Executor,
+    ) -> io::Result<LoopServer> {
+        let listener = listen.bind()?;
+        let address = listener.local_addr()?;
+        let mailbox = Mailbox::new()?;
+        let sender = mailbox.sender();
+        let event_loop = EventLoop::new(listener, mailbox, Arc::clone(&state), executor)?;
+        let run = move || {
+            if let Err(error) = event_loop.run() {
+                eprintln!("the readiness loop ended: {error}");
+            }
+        };
+        let thread = thread::Builder::new().name("readiness".into()).spawn(run)?;
+        Ok(LoopServer { address, state, sender, thread })
+    }
+}
+
+impl Server for LoopServer {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    fn counts(&self) -> ServerCounts {
+        self.state.counts()
+    }
+
+    fn drain(self, deadline: Instant) -> u64 {
+        self.state.start_draining();
+        self.sender.wake();
+        while !self.thread.is_finished() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let counts = self.state.counts();
+        counts.in_flight + counts.queued
+    }
+}

@@ -1,0 +1,55 @@
+//! `describe`: what the runtime is, as one JSON line.
+
+use cell_protocol::{Ability, Description, PROTOCOL, REVISION, Refusal, VariantDescription};
+use execution_model::Runtime;
+
+use crate::abilities::Abilities;
+use crate::command_line::{DescribeOptions, default_workers};
+
+pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &DescribeOptions) -> anyhow::Result<()> {
+    let mut variants = R::variants();
+    let workers = options.workers.unwrap_or_else(default_workers);
+    if let Some(name) = &options.variant {
+        let asked = R::parse_variant(name).map_err(anyhow::Error::msg)?;
+        if variants.iter().all(|variant| R::describe(variant, workers).name != *name) {
+            variants.push(asked);
+        }
+    }
+    let description = description(abilities, &variants, workers);
+    println!("{}", serde_json::to_string(&description)?);
+    Ok(())
+}
+
+fn description<R: Runtime>(abilities: &Abilities<R>, variants: &[R::Variant], workers: usize) -> Description {
+    let mut description = Description {
+        protocol: PROTOCOL,
+        revision: REVISION.to_owned(),
+        runtime: R::INFO.id.to_owned(),
+        library: R::INFO.library.to_owned(),
+        library_version: R::INFO.library_version.to_owned(),
+        execution_model: R::INFO.execution_model.to_owned(),
+        suspends_by: R::INFO.suspends_by.to_owned(),
+        variants: Vec::new(),
+        refusals: Vec::new(),
+    };
+    let mut refuse = |ability, variant: Option<&str>, reason: Option<&str>| {
+        description.refusals.extend(reason.map(|reason| Refusal {
+            ability,
+            variant: variant.map(str::to_owned),
+            reason: reason.to_owned(),
+        }));
+    };
+    refuse(Ability::Handler, None, abilities.handler.reason());
+    refuse(Ability::Server, None, abilities.server.reason());
+    for variant in variants {
+        let info = R::describe(variant, workers);
+        refuse(Ability::Offload, Some(&info.name), info.refuses_offload);
+        refuse(Ability::InPlace, Some(&info.name), info.refuses_in_place);
+        description.variants.push(VariantDescription {
+            name: info.name,
+            summary: info.summary,
+            in_flight_limit: info.in_flight_limit,
+        });
+    }
+    description
+}

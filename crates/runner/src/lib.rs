@@ -1,0 +1,45 @@
+//! What a runtime crate's `main` calls: the child side of the cell protocol, and the same server by hand.
+//!
+//! A runtime's `main` names its abilities, so that an ability that the crate does not implement is a
+//! compile error and one that it leaves out has a reason:
+//!
+//! ```ignore
+//! fn main() -> ExitCode {
+//!     runner::run::<Tokio>(Abilities { handler: runner::handler(), server: runner::server() })
+//! }
+//! ```
+
+mod abilities;
+mod cell;
+mod command_line;
+mod describe;
+mod serve;
+mod usage;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use execution_model::Runtime;
+
+pub use abilities::{Abilities, HandlerAbility, ServerAbility, Support, handler, server};
+use command_line::{Action, CommandLine};
+
+/// Runs the program of a runtime crate: `describe`, `cell` or `serve`.
+///
+/// The last line on standard error says what went wrong where the exit code is not 0.
+#[must_use]
+pub fn run<R: Runtime>(abilities: Abilities<R>) -> ExitCode {
+    let result = match CommandLine::parse().action {
+        Action::Describe(options) => describe::run::<R>(&abilities, &options),
+        Action::Cell => cell::run(&abilities),
+        Action::Serve(options) => serve::run(&abilities, &options),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // One line: causes follow their effect.
+            eprintln!("{}: {error:#}", R::INFO.id);
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `serve`: the same server by hand, for any load tool, until SIGINT or SIGTERM.
+
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use cell_protocol::Ability;
+use execution_model::server::{ListenSpec, ServerLimits, ServerState};
+use execution_model::{Runtime, RuntimeConfig};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use crate::abilities::{Abilities, Support};
+use crate::command_line::{ServeOptions, default_workers};
+
+pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) -> anyhow::Result<()> {
+    let server_ability = match &abilities.server {
+        Support::Yes(ability) => ability,
+        Support::No(reason) => bail!("{} has no {:?} ability: {reason}", R::INFO.id, Ability::Server),
+    };
+    // Before any other thread exists, so that every thread leaves these signals to this one.
+    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")?;
+    let workers = options.workers.unwrap_or_else(default_workers);
+    let variant = match &options.variant {
+        Some(name) => R::parse_variant(name).map_err(anyhow::Error::msg)?,
+        None => R::variants().swap_remove(0),
+    };
+    let info = R::describe(&variant, workers);
+    let label = format!("{}:{}", R::INFO.id, info.name);
+    let config = RuntimeConfig { workers, queue_capacity: options.queue_capacity };
+    let runtime = R::start(variant, &config).context("the runtime cannot start")?;
+    let limits = ServerLimits {
+        in_flight: options.in_flight_limit,
+        connections: options.connections_max,
+        idle: options.idle_timeout,
+        request: options.request_timeout,
+    };
+    let listen = ListenSpec { address: options.listen, backlog: options.backlog, reuse_port: false };
+    let server = (server_ability.serve)(&runtime, &listen, ServerState::new(limits, info))?;
+    let address = server.address();
+    eprintln!("{label} on http://{address}/run/PLAN, /healthz, /metrics; interrupt to drain");
+
+    signals.forever().next();
+    std::thread::spawn(move || {
+        // A second signal does not wait for the drain.
+        if signals.forever().next().is_some() {
+            std::process::exit(130);
+        }
+    });
+    let deadline = Instant::now() + options.drain_timeout;
+    let unfinished = server.drain(deadline);
+    if unfinished > 0 || runtime.shutdown(deadline).is_err() {
+        bail!("{unfinished} requests had not finished after {:?}", options.drain_timeout);
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Starting and ending the floor's one thread.
+
+use std::io;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use execution_model::{Request, Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, Ticket, VariantInfo};
+
+use crate::handler::Walk;
+use crate::heap::DeadlineHeap;
+
+const ONE_THREAD: &str = "the floor has one thread and no pool";
+
+/// The floor, for requests in process.
+#[derive(Debug)]
+pub(crate) struct Floor {
+    pub(crate) queue: Sender<Request>,
+    thread: JoinHandle<()>,
+}
+
+/// The only way to have no model.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Variant;
+
+impl Runtime for Floor {
+    const INFO: RuntimeInfo = RuntimeInfo {
+        id: "floor",
+        library: "std",
+        library_version: "the compiler's",
+        execution_model: "none: one thread and a heap of deadlines",
+        suspends_by: "the request is put on the heap",
+    };
+
+    type Variant = Variant;
+
+    fn variants() -> Vec<Variant> {
+        vec![Variant]
+    }
+
+    fn parse_variant(name: &str) -> Result<Variant, String> {
+        match name {
+            "deadline-heap" => Ok(Variant),
+            _ => Err(format!("unknown variant {name:?}; there is deadline-heap")),
+        }
+    }
+
+    fn describe(_variant: &Variant, _workers: usize) -> VariantInfo {
+        VariantInfo {
+            name: "deadline-heap".into(),
+            summary: "one thread that keeps waiting requests in a heap, and serves HTTP with epoll".into(),
+            in_flight_limit: None,
+            refuses_offload: Some(ONE_THREAD),
+            refuses_in_place: Some(ONE_THREAD),
+        }
+    }
+
+    fn start(_variant: Variant, config: &RuntimeConfig) -> io::Result<Floor> {
+        let (queue, requests) = bounded(config.queue_capacity);
+        let thread = thread::Builder::new().name("floor".into()).spawn(move || run(&requests))?;
+        Ok(Floor { queue, thread })
+    }
+
+    fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
+        drop(self.queue);
+        while !self.thread.is_finished() {
+            if Instant::now() >= deadline {
+                return Err(ShutdownTimedOut);
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+}
+
+fn run(requests: &Receiver<Request>) {
+    let mut heap = DeadlineHeap::<Ticket>::new();
+    loop {
+        heap.wake(Instant::now());
+        let received = match heap.next_wake() {
+            Some(due) => requests.recv_deadline(due),
+            None => requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match received {
+            Ok(request) => {
+                let (job, ticket) = request.begin();
+                heap.go_on(Walk::new(job, ticket));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // No more will come: finish what waits.
+            Err(RecvTimeoutError::Disconnected) => match heap.next_wake() {
+                Some(due) => thread::sleep(due.saturating_duration_since(Instant::now())),
+                None => return,
+            },
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Starting and ending: what the two variants are, and how tasks are counted at the end.
+
+use std::io;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo};
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+
+use crate::blocking::NO_OTHER_WORKER;
+
+/// A tokio runtime.
+#[derive(Debug)]
+pub(crate) enum Tokio {
+    /// Workers that steal tasks from one another.
+    MultiThread(tokio::runtime::Runtime),
+    /// One thread, which is in `block_on` until it is told to stop.
+    CurrentThread { handle: Handle, stop: oneshot::Sender<()>, thread: JoinHandle<()> },
+}
+
+/// How many threads run tasks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Variant {
+    MultiThread,
+    CurrentThread,
+}
+
+impl Runtime for Tokio {
+    const INFO: RuntimeInfo = RuntimeInfo {
+        id: "tokio",
+        library: "tokio",
+        library_version: "1.54.1",
+        execution_model: "event loop",
+        suspends_by: "the task yields to the event loop",
+    };
+
+    type Variant = Variant;
+
+    fn variants() -> Vec<Variant> {
+        vec![Variant::MultiThread, Variant::CurrentThread]
+    }
+
+    fn parse_variant(name: &str) -> Result<Variant, String> {
+        match name {
+            "multi-thread" => Ok(Variant::MultiThread),
+            "current-thread" => Ok(Variant::CurrentThread),
+            _ => Err(format!("unknown variant {name:?}; there are multi-thread and current-thread")),
+        }
+    }
+
+    fn describe(variant: &Variant, workers: usize) -> VariantInfo {
+        let (name, summary, refuses_in_place) = match variant {
+            Variant::MultiThread => {
+                ("multi-thread", format!("{workers} workers that steal tasks from one another"), None)
+            }
+            Variant::CurrentThread => {
+                ("current-thread", "one thread, whatever the number of workers".into(), Some(NO_OTHER_WORKER))
+            }
+        };
+        VariantInfo {
+            name: name.into(),
+            summary,
+            in_flight_limit: None,
+            refuses_offload: None,
+            refuses_in_place,
+        }
+    }
+
+    fn start(variant: Variant, config: &RuntimeConfig) -> io::Result<Tokio> {
+        match variant {
+            Variant::MultiThread => Builder::new_multi_thread()
+                .worker_threads(config.workers)
+                .enable_all()
+                .build()
+                .map(Tokio::MultiThread),
+            Variant::CurrentThread => {
+                let runtime = Builder::new_current_thread().enable_all().build()?;
+                let handle = runtime.handle().clone();
+                let (stop, stopped) = oneshot::channel();
+                let run = move || {
+                    // A sender that is dropped says "stop" too.
+                    let _told = runtime.block_on(stopped);
+                    runtime.shutdown_background();
+                };
+                let thread = thread::Builder::new().name("tokio-current-thread".into()).spawn(run)?;
+                Ok(Tokio::CurrentThread { handle, stop, thread })
+            }
+        }
+    }
+
+    fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
+        // tokio's own shutdown_timeout drops tasks that still wait and tells nobody, so they are counted first.
+        let idle = wait_until(deadline, || self.handle().metrics().num_alive_tasks() == 0);
+        match self {
+            Tokio::MultiThread(runtime) => runtime.shutdown_background(),
+            Tokio::CurrentThread { stop, thread, .. } => {
+                let _ended_already = stop.send(());
+                wait_until(deadline, || thread.is_finished());
+            }
+        }
+        if idle { Ok(()) } else { Err(ShutdownTimedOut) }
+    }
+}
+
+impl Tokio {
+    pub(crate) fn handle(&self) -> &Handle {
+        match self {
+            Tokio::MultiThread(runtime) => runtime.handle(),
+            Tokio::CurrentThread { handle, .. } => handle,
+        }
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the thread that ends the runtime is none of its workers")]
+fn wait_until(deadline: Instant, mut done: impl FnMut() -> bool) -> bool {
+    while !done() {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
