@@ -9,20 +9,25 @@ use crate::ledger::{Ledger, Outcome};
 pub struct Request {
     job: Job,
     ticket: Ticket,
+    dispatched_ns: u64,
 }
 
 impl Request {
-    /// The request of `index` in `ledger`.
+    /// The request of `index` in `ledger`, which is dispatched now.
+    ///
+    /// # Panics
+    ///
+    /// The index is over `u32::MAX`.
     #[must_use]
     pub fn new(job: Job, ledger: &'static Ledger, index: usize) -> Request {
         let index = u32::try_from(index).expect("a ledger holds at most u32::MAX requests");
-        Request { job, ticket: Ticket { ledger, index, ended: false } }
+        Request { job, ticket: Ticket { ledger, index, ended: false }, dispatched_ns: ledger.now_ns() }
     }
 
     /// Begins the service: the queue wait is over.
     #[must_use]
     pub fn begin(self) -> (Job, Ticket) {
-        self.ticket.ledger.started(self.ticket.index as usize);
+        self.ticket.ledger.started(self.ticket.index as usize, self.dispatched_ns);
         (self.job, self.ticket)
     }
 

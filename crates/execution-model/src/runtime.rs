@@ -34,6 +34,8 @@ pub struct VariantInfo {
     pub summary: String,
     /// The most requests that this variant can have in service at once, where the model has such a limit.
     pub in_flight_limit: Option<u64>,
+    /// Whether each request in service has an OS thread to itself, so that threads grow with requests.
+    pub thread_per_request: bool,
     /// Why a blocking step cannot be offloaded, where it cannot.
     pub refuses_offload: Option<&'static str>,
     /// Why a blocking step cannot run in place after handing other tasks away, where it cannot.

@@ -105,7 +105,6 @@ fn dispatch_all<R: HandlerRuntime>(
             pace::sleep_until(origin_ns + start_ns + nanoseconds(offer.arrivals.start(number)));
         }
         let job = Job { seed: offer.job.seed.wrapping_add(number), ..offer.job.clone() };
-        ledger.dispatched(index);
         if let Err(refused) = runtime.dispatch(Request::new(job, ledger, index)) {
             refusals.count(refused);
         }

@@ -49,6 +49,7 @@ fn description<R: Runtime>(abilities: &Abilities<R>, variants: &[R::Variant], wo
             name: info.name,
             summary: info.summary,
             in_flight_limit: info.in_flight_limit,
+            thread_per_request: info.thread_per_request,
         });
     }
     description

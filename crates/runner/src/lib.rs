@@ -16,6 +16,7 @@ mod describe;
 mod serve;
 mod usage;
 
+use std::panic::{self, PanicHookInfo};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -29,6 +30,7 @@ use command_line::{Action, CommandLine};
 /// The last line on standard error says what went wrong where the exit code is not 0.
 #[must_use]
 pub fn run<R: Runtime>(abilities: Abilities<R>) -> ExitCode {
+    panic::set_hook(Box::new(|panic| report_panic(R::INFO.id, panic)));
     let result = match CommandLine::parse().action {
         Action::Describe(options) => describe::run::<R>(&abilities, &options),
         Action::Cell => cell::run(&abilities),
@@ -41,5 +43,15 @@ pub fn run<R: Runtime>(abilities: Abilities<R>) -> ExitCode {
             eprintln!("{}: {error:#}", R::INFO.id);
             ExitCode::FAILURE
         }
+    }
+}
+
+/// One line a panic, whatever the environment says of backtraces: a handler that panics is an event of
+/// the experiment and not a crash, and a backtrace would not fit on a coroutine's stack.
+fn report_panic(runtime: &str, panic: &PanicHookInfo<'_>) {
+    let message = panic.payload_as_str().unwrap_or("a panic without a message");
+    match panic.location() {
+        Some(at) => eprintln!("{runtime}: panic: {message} ({}:{})", at.file(), at.line()),
+        None => eprintln!("{runtime}: panic: {message}"),
     }
 }

@@ -62,6 +62,7 @@ impl Runtime for Tokio {
             name: name.into(),
             summary,
             in_flight_limit: None,
+            thread_per_request: false,
             refuses_offload: None,
             refuses_in_place,
         }

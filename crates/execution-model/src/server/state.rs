@@ -309,6 +309,7 @@ pub(crate) mod tests {
             name: "only".into(),
             summary: String::new(),
             in_flight_limit: None,
+            thread_per_request: false,
             refuses_offload: None,
             refuses_in_place: Some("it cannot"),
         };

@@ -13,7 +13,7 @@ use super::schedule::Schedule;
 use super::socket::Sources;
 use super::tally::Tally;
 use super::timers::Timers;
-use super::usage::Usage;
+use super::usage::{Usage, UsageMeter};
 use super::{HttpLoad, HttpLoadError, HttpLoadResult, HttpLoadSpec};
 use crate::pace::{self, Pacer, monotonic_ns, timespec};
 
@@ -43,6 +43,7 @@ pub(super) struct Driver<'spec> {
     pub(super) verifier: Verifier,
     pub(super) buffer: Vec<u8>,
     events: Vec<epoll::Event>,
+    usage: UsageMeter,
     pub(super) tally: Tally,
     pub(super) arrivals: Arrivals,
     pub(super) reconnects: Reconnects,
@@ -66,6 +67,7 @@ impl<'spec> Driver<'spec> {
             verifier: Verifier::new(spec.expected_body.as_deref()),
             buffer: vec![0; BUFFER_BYTES],
             events: Vec::with_capacity(EVENTS_MAX),
+            usage: UsageMeter::new()?,
             tally: Tally::default(),
             arrivals: Arrivals::None,
             reconnects: Reconnects::default(),
@@ -98,7 +100,7 @@ impl<'spec> Driver<'spec> {
         loop {
             let now_ns = monotonic_ns();
             if used_before.is_none() && now_ns >= begin_ns {
-                used_before = Some(Usage::now()?);
+                used_before = Some(self.usage.read()?);
             }
             if now_ns >= end_ns {
                 break;
@@ -114,7 +116,7 @@ impl<'spec> Driver<'spec> {
             };
             self.turn(now_ns, wake_ns)?;
         }
-        let used_after = Usage::now()?;
+        let used_after = self.usage.read()?;
         self.drain(end_ns.saturating_add(self.spec.drain_ns))?;
         Ok(used_after.since(used_before.unwrap_or(used_after)))
     }
@@ -124,7 +126,7 @@ impl<'spec> Driver<'spec> {
         let mut schedule = schedule(start_ns);
         self.tally.set_window(start_ns, u64::MAX);
         self.arrivals = Arrivals::OneEach(OpenSlots::new(slot_number(self.connections.len())));
-        let used_before = Usage::now()?;
+        let used_before = self.usage.read()?;
         while let Some(first_ns) = schedule.peek() {
             let mut now_ns = monotonic_ns();
             let mut next_ns = Some(first_ns);
@@ -147,7 +149,7 @@ impl<'spec> Driver<'spec> {
             }
         }
         self.drain(schedule.end_ns().max(monotonic_ns()).saturating_add(self.spec.drain_ns))?;
-        Ok(Usage::now()?.since(used_before))
+        Ok(self.usage.read()?.since(used_before))
     }
 
     /// Opens all connections. One that cannot be opened is tried again when the load begins.

@@ -6,7 +6,7 @@ use rustix::process::{Resource, getrlimit};
 
 use super::HttpLoadError;
 
-/// The epoll instance, the timer, and one to read files of `/proc` with.
+/// The epoll instance, the timer, and the file with the thread's counters.
 const OWN_DESCRIPTORS: u64 = 3;
 
 /// Compares what `sockets` sockets need with the limit of this process.

@@ -68,7 +68,7 @@ pub(super) struct Verifier {
     examples: BTreeMap<Failure, String>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Template {
     bytes: Vec<u8>,
     keep_alive: bool,
@@ -148,7 +148,11 @@ impl Verifier {
         }
         match head.status {
             200 if self.expected_body.as_deref().is_none_or(|body| body == &bytes[head.bytes..]) => {
-                self.template = Some(Template { bytes: bytes.to_vec(), keep_alive: head.keep_alive });
+                // Where each answer differs from the last, this costs a copy and no allocation.
+                let template = self.template.get_or_insert_default();
+                template.bytes.clear();
+                template.bytes.extend_from_slice(bytes);
+                template.keep_alive = head.keep_alive;
                 Answer::Done { verdict: Verdict::Completed, keep_alive: head.keep_alive }
             }
             200 => self.failed(Failure::WrongBody, bytes, head.keep_alive),

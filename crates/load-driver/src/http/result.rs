@@ -81,6 +81,22 @@ impl HttpLoadResult {
         self.errors.values().sum()
     }
 
+    /// Completed requests a second; none where the window has no length.
+    #[must_use]
+    pub fn throughput_per_s(&self) -> Option<f64> {
+        self.per_ns(self.completed as f64).map(|per_ns| per_ns * 1e9)
+    }
+
+    /// The mean number of requests in flight over the window; none where the window has no length.
+    #[must_use]
+    pub fn in_flight_mean(&self) -> Option<f64> {
+        self.per_ns(self.in_flight_integral_ns)
+    }
+
+    fn per_ns(&self, value: f64) -> Option<f64> {
+        (self.elapsed_ns > 0).then(|| value / self.elapsed_ns as f64)
+    }
+
     /// Adds the result of another shard of the same load. Counts, CPU and histograms add up; `elapsed_ns` becomes the
     /// longer one.
     pub fn merge(&mut self, other: &Self) {
@@ -165,6 +181,9 @@ mod tests {
         sum.merge(&HttpLoadResult { elapsed_ns: 12, ..one("reset") });
         sum.merge(&one("status-404"));
         assert_eq!((sum.offered, sum.completed, sum.errors_total(), sum.elapsed_ns), (6, 3, 3, 12));
+        assert_eq!(sum.throughput_per_s(), Some(3.0 / 12e-9));
+        assert_eq!(sum.in_flight_mean(), Some(4.5 / 12.0));
+        assert_eq!(HttpLoadResult::default().throughput_per_s(), None);
         assert_eq!(sum.errors["reset"], 2);
         assert_eq!(sum.first_errors.len(), 2);
         sum.check_accounting().expect("balanced");

@@ -1,11 +1,43 @@
 //! What the calling thread has used so far: CPU time and context switches.
 
-use std::fs;
+use std::fs::File;
+use std::os::unix::fs::FileExt as _;
 
 use super::HttpLoadError;
 use crate::pace::thread_cpu_ns;
 
-/// A reading of the thread's own counters, all since the thread began.
+/// The file of the process would give the counts of its main thread.
+const FILE: &str = "/proc/thread-self/status";
+/// More than the file has on any kernel.
+const FILE_BYTES_MAX: usize = 16 * 1024;
+
+/// Reads the counters of the thread that made it.
+#[derive(Debug)]
+pub(super) struct UsageMeter {
+    status: File,
+}
+
+impl UsageMeter {
+    /// Opens the counters once, so that a later reading needs no descriptor where none may be left.
+    pub(super) fn new() -> Result<Self, HttpLoadError> {
+        let status = File::open(FILE).map_err(failed)?;
+        Ok(Self { status })
+    }
+
+    /// Reads the counters; it takes some ten microseconds.
+    pub(super) fn read(&self) -> Result<Usage, HttpLoadError> {
+        let mut bytes = vec![0; FILE_BYTES_MAX];
+        let length = self.status.read_at(&mut bytes, 0).map_err(failed)?;
+        let status = String::from_utf8_lossy(&bytes[..length]);
+        Ok(Usage {
+            cpu_ns: thread_cpu_ns(),
+            voluntary_switches: field(&status, "voluntary_ctxt_switches:"),
+            involuntary_switches: field(&status, "nonvoluntary_ctxt_switches:"),
+        })
+    }
+}
+
+/// One reading: all since the thread began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) cpu_ns: u64,
@@ -14,19 +46,6 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// Reads the counters of the calling thread; it takes some ten microseconds.
-    pub(super) fn now() -> Result<Self, HttpLoadError> {
-        // The file of the process would give the counts of its main thread.
-        const FILE: &str = "/proc/thread-self/status";
-        let status =
-            fs::read_to_string(FILE).map_err(|source| HttpLoadError::System { call: FILE, source })?;
-        Ok(Self {
-            cpu_ns: thread_cpu_ns(),
-            voluntary_switches: field(&status, "voluntary_ctxt_switches:"),
-            involuntary_switches: field(&status, "nonvoluntary_ctxt_switches:"),
-        })
-    }
-
     /// What was used since an earlier reading.
     pub(super) fn since(self, earlier: Self) -> Self {
         Self {
@@ -35,6 +54,10 @@ impl Usage {
             involuntary_switches: self.involuntary_switches.saturating_sub(earlier.involuntary_switches),
         }
     }
+}
+
+fn failed(source: std::io::Error) -> HttpLoadError {
+    HttpLoadError::System { call: FILE, source }
 }
 
 fn field(status: &str, name: &str) -> u64 {
@@ -52,9 +75,10 @@ mod tests {
 
     #[test]
     fn a_sleep_is_a_voluntary_switch_and_no_cpu_time() {
-        let before = Usage::now().expect("readable");
+        let meter = UsageMeter::new().expect("readable");
+        let before = meter.read().expect("readable");
         std::thread::sleep(std::time::Duration::from_millis(20));
-        let used = Usage::now().expect("readable").since(before);
+        let used = meter.read().expect("readable").since(before);
         assert!(used.voluntary_switches >= 1);
         assert!(used.cpu_ns < 15_000_000, "{used:?}");
     }

@@ -215,10 +215,10 @@ fn littles_law_holds_on_a_constant_server() {
         ..closed(server.address)
     });
     let elapsed_s = result.elapsed_ns as f64 / 1e9;
-    let in_flight = result.in_flight_integral_ns / result.elapsed_ns as f64;
+    let in_flight = result.in_flight_mean().expect("a window");
     assert!((in_flight / connections as f64 - 1.0).abs() < 0.01, "{in_flight} in flight");
     // At most one request more per connection than the whole waits that the window has.
-    let throughput = result.completed as f64 / elapsed_s;
+    let throughput = result.throughput_per_s().expect("a window");
     let ceiling = connections as f64 / wait.as_secs_f64();
     assert!(throughput <= ceiling * (1.0 + wait.as_secs_f64() / elapsed_s), "{throughput} of {ceiling}");
     assert!(throughput > 0.5 * ceiling, "{throughput} of {ceiling}");
