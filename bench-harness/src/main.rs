@@ -1,2 +1,35 @@
-//! Entry point.
-fn main() {}
+//! The harness: runs the same workloads on every execution model and reports what was measured.
+//!
+//! Data flows one way: an experiment's file and the runners that were found make cells, cells make rows, rows
+//! make a summary, and the summary makes the report.
+
+use std::process::ExitCode;
+
+mod audit;
+mod cgroup;
+mod cli;
+mod cmd;
+mod contestant;
+mod environment;
+mod estimate;
+mod exit;
+mod experiment;
+mod format;
+mod interrupt;
+mod limit;
+mod matrix;
+mod measure;
+mod output;
+mod progress;
+mod ramp;
+mod report;
+mod row;
+mod sample;
+mod store;
+mod suggest;
+mod summary;
+mod table;
+
+fn main() -> ExitCode {
+    exit::code(cmd::run())
+}

@@ -1,5 +1,7 @@
 //! What a runner says of itself: its library, its variants, and what it can and cannot do.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// The one line that `runtime-x describe` prints. `--variant NAME` adds a variant that is not listed,
@@ -36,6 +38,8 @@ pub struct VariantDescription {
     /// The most requests that the model itself lets run at one time, such as the size of a pool.
     /// `None` where nothing in the model limits them.
     pub in_flight_limit: Option<u64>,
+    /// Whether each request in service has an OS thread to itself, so that threads grow with requests.
+    pub thread_per_request: bool,
 }
 
 /// Something that a runtime may or may not be able to do.
@@ -50,6 +54,17 @@ pub enum Ability {
     Offload,
     /// Block in place after handing the worker's other tasks away.
     InPlace,
+}
+
+impl fmt::Display for Ability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Ability::Handler => "handler",
+            Ability::Server => "server",
+            Ability::Offload => "offload",
+            Ability::InPlace => "in-place",
+        })
+    }
 }
 
 /// An ability that a runtime or a variant does not have, and why.
@@ -108,6 +123,7 @@ mod tests {
             name: name.into(),
             summary: String::new(),
             in_flight_limit: None,
+            thread_per_request: false,
         };
         let description = Description {
             protocol: 1,

@@ -47,6 +47,8 @@ pub struct Account {
     pub in_flight_peak: u64,
     /// The sum of the service times, in nanoseconds.
     pub in_flight_integral_ns: u64,
+    /// The shortest service time, to the nanosecond, which a histogram does not keep; 0 where none completed.
+    pub service_min_ns: u64,
     /// Intended start to end.
     pub response: Histogram,
     /// Begin of service to end.
@@ -115,6 +117,7 @@ fn dispatch_all<R: HandlerRuntime>(
 fn settle(ledger: &Ledger, offer: &Offer, start_ns: u64) -> Account {
     let mut account = Account::default();
     let mut edges = Vec::with_capacity(2 * ledger.all_stamps().count());
+    let mut shortest_ns: Option<u64> = None;
     for (number, stamps) in (0..).zip(ledger.all_stamps()) {
         match stamps.outcome {
             Outcome::Completed => {
@@ -124,6 +127,8 @@ fn settle(ledger: &Ledger, offer: &Offer, start_ns: u64) -> Account {
                 let intended_ns = start_ns + nanoseconds(offer.arrivals.start(number));
                 record(&mut account, &stamps, intended_ns);
                 account.elapsed_ns = account.elapsed_ns.max(stamps.ended_ns.saturating_sub(start_ns));
+                let service_ns = stamps.ended_ns.saturating_sub(stamps.started_ns);
+                shortest_ns = Some(shortest_ns.map_or(service_ns, |shortest| shortest.min(service_ns)));
                 edges.push((stamps.started_ns, 1_i64));
                 edges.push((stamps.ended_ns, -1));
             }
@@ -135,6 +140,7 @@ fn settle(ledger: &Ledger, offer: &Offer, start_ns: u64) -> Account {
         }
     }
     account.in_flight_peak = peak(edges);
+    account.service_min_ns = shortest_ns.unwrap_or(0);
     account
 }
 

@@ -2,6 +2,7 @@
 //! the runtime.
 
 use std::io::{self, BufRead, Write};
+use std::mem::ManuallyDrop;
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -78,7 +79,7 @@ fn run_arrivals<R: Runtime>(
     commands: Lines,
 ) -> anyhow::Result<()> {
     say(&Event::Ready(Ready { pid: std::process::id(), listen: None }))?;
-    let runtime = Arc::new(runtime);
+    let runtime = ends_with_the_process(Arc::new(runtime));
     let mut measurement = None;
     for line in commands {
         match read_command(line)? {
@@ -91,8 +92,8 @@ fn run_arrivals<R: Runtime>(
                 let deadline = Instant::now() + Duration::from_nanos(spec.drain_ns);
                 let unfinished = measurement.map_or(0, |measurement| join(measurement, deadline));
                 // A runtime that is still used cannot be shut down: it ends with the process.
-                let timed_out =
-                    Arc::into_inner(runtime).is_none_or(|runtime| runtime.shutdown(deadline).is_err());
+                let timed_out = Arc::into_inner(ManuallyDrop::into_inner(runtime))
+                    .is_none_or(|runtime| runtime.shutdown(deadline).is_err());
                 return say(&Event::Stopped(Stopped { unfinished: unfinished.max(u64::from(timed_out)) }));
             }
         }
@@ -152,7 +153,7 @@ fn result(account: Account, offered: u64) -> ArrivalsResult {
         dispatch_elapsed_ns: account.dispatch_elapsed_ns,
         in_flight_peak: account.in_flight_peak,
         in_flight_integral_ns: account.in_flight_integral_ns,
-        service_min_ns: account.service.min_ns().unwrap_or(0),
+        service_min_ns: account.service_min_ns,
         usage: cell_protocol::Usage::default(),
         response: account.response,
         service: account.service,
@@ -198,6 +199,7 @@ fn run_server<R: Runtime>(
     spec: &CellSpec,
     commands: Lines,
 ) -> anyhow::Result<()> {
+    let runtime = ends_with_the_process(runtime);
     say(&Event::Ready(Ready { pid: std::process::id(), listen: Some(server.address()) }))?;
     for line in commands {
         match read_command(line)? {
@@ -206,12 +208,18 @@ fn run_server<R: Runtime>(
             Command::Stop => {
                 let deadline = Instant::now() + Duration::from_nanos(spec.drain_ns);
                 let unfinished = server.drain(deadline);
-                let timed_out = runtime.shutdown(deadline).is_err();
+                let timed_out = ManuallyDrop::into_inner(runtime).shutdown(deadline).is_err();
                 return say(&Event::Stopped(Stopped { unfinished: unfinished.max(u64::from(timed_out)) }));
             }
         }
     }
     Ok(())
+}
+
+/// A runtime that is shut down or nothing. Where the harness is gone or talks nonsense, the runner must
+/// end at once, and a library may wait for its threads when its runtime is dropped, however long they block.
+fn ends_with_the_process<T>(runtime: T) -> ManuallyDrop<T> {
+    ManuallyDrop::new(runtime)
 }
 
 fn snapshot(server: Option<&dyn RunningServer>) -> Event {

@@ -49,7 +49,10 @@ pub fn run<R: Runtime>(abilities: Abilities<R>) -> ExitCode {
 /// One line a panic, whatever the environment says of backtraces: a handler that panics is an event of
 /// the experiment and not a crash, and a backtrace would not fit on a coroutine's stack.
 fn report_panic(runtime: &str, panic: &PanicHookInfo<'_>) {
-    let message = panic.payload_as_str().unwrap_or("a panic without a message");
+    let payload = panic.payload();
+    let formatted = payload.downcast_ref::<String>().map(String::as_str);
+    let message = payload.downcast_ref::<&str>().copied().or(formatted);
+    let message = message.unwrap_or("a panic without a message");
     match panic.location() {
         Some(at) => eprintln!("{runtime}: panic: {message} ({}:{})", at.file(), at.line()),
         None => eprintln!("{runtime}: panic: {message}"),

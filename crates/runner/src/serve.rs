@@ -48,7 +48,9 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
     });
     let deadline = Instant::now() + options.drain_timeout;
     let unfinished = server.drain(deadline);
-    if unfinished > 0 || runtime.shutdown(deadline).is_err() {
+    // In every case: a runtime that is merely dropped may wait for its threads, however long they block.
+    let timed_out = runtime.shutdown(deadline).is_err();
+    if unfinished > 0 || timed_out {
         bail!("{unfinished} requests had not finished after {:?}", options.drain_timeout);
     }
     Ok(())

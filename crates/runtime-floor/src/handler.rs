@@ -1,6 +1,5 @@
 //! One request, in process: its steps until it waits, and again from there when its deadline has come.
 
-use std::thread;
 use std::time::Instant;
 
 use execution_model::{
@@ -8,6 +7,7 @@ use execution_model::{
     catch_unwind,
 };
 
+use crate::blocking;
 use crate::runtime::Floor;
 
 /// A request between two of its steps.
@@ -50,7 +50,7 @@ impl<E: End> Walk<E> {
                 }
                 Step::Compute(rounds) => self.progress.compute(rounds),
                 Step::Block(duration) => {
-                    thread::sleep(duration);
+                    blocking::block(duration);
                     self.progress.blocked();
                 }
                 Step::Panic => panic!("the plan asks for a panic"),

@@ -2,6 +2,7 @@
 //!
 //! What a model costs is what it adds to this.
 
+mod blocking;
 mod handler;
 mod heap;
 mod runtime;

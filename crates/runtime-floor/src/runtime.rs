@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use execution_model::{Request, Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, Ticket, VariantInfo};
 
+use crate::blocking::ONE_THREAD;
 use crate::handler::Walk;
 use crate::heap::DeadlineHeap;
-
-const ONE_THREAD: &str = "the floor has one thread and no pool";
 
 /// The floor, for requests in process.
 #[derive(Debug)]
@@ -50,6 +49,7 @@ impl Runtime for Floor {
             name: "deadline-heap".into(),
             summary: "one thread that keeps waiting requests in a heap, and serves HTTP with epoll".into(),
             in_flight_limit: None,
+            thread_per_request: false,
             refuses_offload: Some(ONE_THREAD),
             refuses_in_place: Some(ONE_THREAD),
         }

@@ -72,6 +72,7 @@ impl Runtime for Threads {
             name,
             summary,
             in_flight_limit,
+            thread_per_request: matches!(variant, Variant::PerRequest),
             refuses_offload: Some(NOBODY_TO_PROTECT),
             refuses_in_place: Some(NOBODY_TO_PROTECT),
         }

@@ -122,6 +122,9 @@ impl Connection {
             if self.ending != Ending::No {
                 return self.end();
             }
+            if self.input.is_empty() {
+                return if self.output.is_empty() { self.wait_for_more() } else { Next::Write };
+            }
             match http::parse(&self.input[self.used..]) {
                 Parsed::Request(request) => {
                     let takes_time =

@@ -1,6 +1,7 @@
 //! From bytes to a request: the head by `httparse`, then the route and the plan in the URL.
 
 use std::borrow::Cow;
+use std::mem::MaybeUninit;
 
 use crate::http::Status;
 use crate::job::{BlockingStrategy, Job};
@@ -60,9 +61,9 @@ pub struct Refusal {
 /// Reads one request from the front of `bytes`.
 #[must_use]
 pub fn parse(bytes: &[u8]) -> Parsed {
-    let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
-    let mut head = httparse::Request::new(&mut headers);
-    match head.parse(bytes) {
+    let mut headers = [const { MaybeUninit::uninit() }; HEADERS_MAX];
+    let mut head = httparse::Request::new(&mut []);
+    match head.parse_with_uninit_headers(bytes, &mut headers) {
         Ok(httparse::Status::Complete(length)) if length > HEAD_BYTES_MAX => too_long(),
         Ok(httparse::Status::Complete(length)) => whole(&head, length),
         Ok(httparse::Status::Partial) if bytes.len() >= HEAD_BYTES_MAX => too_long(),

@@ -1,0 +1,182 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::output::{Color, Format};
+
+/// Runs the same workloads on every execution model, and reports what was measured.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Look for runners in this directory instead of beside this executable
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) runners: Option<PathBuf>,
+    /// How results are written to standard output
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// When to use colour
+    #[arg(long, global = true, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 ok, 1 run error, 2 usage, 3 verification failed, 5 environment refused, \
+    130 interrupted (what was finished is kept).";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// List runtimes with their variants and refusals, and experiments
+    List,
+    /// Check that each variant does what is required of it; nothing is measured
+    Verify(Verify),
+    /// Run experiments, and write a report
+    Run(Run),
+    /// Run one cell and print its rows
+    Cell(Cell),
+    /// Serve HTTP with one runtime, for any load tool
+    Serve(Serve),
+    /// Write summary.json and report.md of a run again, from its rows
+    Report {
+        /// The directory of the run
+        directory: PathBuf,
+    },
+    /// Drive any HTTP server with the load client: a closed loop
+    Load(Load),
+    /// One shard of a load: a specification on standard input, a result on standard output
+    #[command(hide = true)]
+    LoadShard,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// Runtimes, such as tokio for all its variants, tokio:current-thread, or threads:pool=50
+    #[arg(short = 'm', long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) runtimes: Vec<String>,
+    /// Checks by name; all where none is named
+    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) checks: Vec<String>,
+    /// Worker threads, or processes, of each runtime; by default the CPUs that this process may use
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
+    pub(crate) workers: Option<u32>,
+    /// How many checks run at one time
+    #[arg(long, default_value_t = 16)]
+    pub(crate) parallel: usize,
+    /// No line for each check on standard error
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// Experiments such as capacity.burst, or a family such as capacity; all where none is named
+    pub(crate) experiments: Vec<String>,
+    /// Runtimes, such as tokio for all its variants, tokio:current-thread, or threads:pool=50
+    #[arg(short = 'm', long, value_delimiter = ',', value_name = "NAMES")]
+    pub(crate) runtimes: Vec<String>,
+    /// Small sizes and one repetition
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Repetitions of each cell; by default what the experiment says
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) repetitions: Option<u32>,
+    /// Seed of the order of cells and of the requests; by default from the clock, and recorded
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// The directory of the results; by default a new one under reports/
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the plan and how long it will take, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// No progress on standard error
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+    #[command(flatten)]
+    pub(crate) values: Values,
+}
+
+/// What decides the values of cells.
+#[derive(Debug, Args)]
+pub(crate) struct Values {
+    /// Worker threads, or processes, of each runtime; by default the CPUs that this process may use
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
+    pub(crate) workers: Option<u32>,
+    /// Take the experiments' values from this file
+    #[arg(long = "experiments", value_name = "FILE")]
+    pub(crate) experiments_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cell {
+    /// The runtime: tokio for its default variant, tokio:current-thread, threads:pool=50
+    pub(crate) runtime: String,
+    /// The experiment, such as capacity.burst
+    pub(crate) experiment: String,
+    /// Values in the place of the experiment's own: requests=N, plan=wait=1ms, wait=1s, spread=800ms, warm=true
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) values_given: Vec<String>,
+    /// The quick size
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Seed of the requests
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) values: Values,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The runtime: tokio for its default variant, tokio:current-thread, threads:pool=50
+    pub(crate) runtime: String,
+    /// The address to listen on
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Worker threads, or processes; by default the CPUs that this process may use
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
+    pub(crate) workers: Option<u32>,
+    /// The most requests in flight; more are answered 503
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) in_flight_limit: u64,
+    /// The most connections; more are answered 503 and closed
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) connections_max: u64,
+    /// How many requests may wait to be started, where the model has a queue
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) queue_capacity: u64,
+    /// The listen backlog, in connections
+    #[arg(long, default_value_t = 4_096)]
+    pub(crate) backlog: u32,
+    /// How long a connection may be idle between requests
+    #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
+    pub(crate) idle_timeout: Duration,
+    /// How long a request may take to arrive whole, or its response to be taken
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub(crate) request_timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    /// What to request, such as http://127.0.0.1:8080/run/
+    pub(crate) url: String,
+    /// Connections of the closed loop
+    #[arg(short, long, default_value_t = 64)]
+    pub(crate) connections: usize,
+    /// How long to measure
+    #[arg(short, long, default_value = "5s", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Duration,
+    /// How long to load before measuring
+    #[arg(short, long, default_value = "1s", value_parser = humantime::parse_duration)]
+    pub(crate) warmup: Duration,
+    /// The CPUs that the client may use, such as 1 or 0,1
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub(crate) cpus: Vec<usize>,
+    /// When a request that has no answer has timed out
+    #[arg(long, default_value = "5s", value_parser = humantime::parse_duration)]
+    pub(crate) timeout: Duration,
+}

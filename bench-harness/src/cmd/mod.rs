@@ -1,0 +1,40 @@
+//! The commands, one file each.
+
+mod cell;
+mod list;
+mod load;
+mod report;
+mod run;
+mod serve;
+mod verify;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::exit::{Ending, Refused};
+use crate::measure;
+
+/// Reads the command line and does what it says.
+pub(crate) fn run() -> anyhow::Result<Ending> {
+    let cli = Cli::parse();
+    match &cli.command {
+        Command::List => list::run(&cli),
+        Command::Run(arguments) => run::run(&cli, arguments),
+        Command::Verify(arguments) => verify::run(&cli, arguments),
+        Command::Cell(arguments) => cell::run(&cli, arguments),
+        Command::Serve(arguments) => serve::run(&cli, arguments),
+        Command::Report { directory } => report::run(&cli, directory),
+        Command::Load(arguments) => load::run(&cli, arguments),
+        Command::LoadShard => measure::shard(),
+    }
+}
+
+/// The workers that were asked for, or one for each CPU that this process may use.
+fn workers(asked: Option<u32>) -> anyhow::Result<usize> {
+    match asked {
+        Some(workers) => Ok(usize::try_from(workers).unwrap_or(usize::MAX)),
+        None => std::thread::available_parallelism().map(usize::from).map_err(|error| {
+            Refused(format!("cannot tell how many CPUs there are ({error}); say --workers N")).into()
+        }),
+    }
+}

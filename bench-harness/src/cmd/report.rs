@@ -1,0 +1,46 @@
+//! `report`: summary and report of a run, from its rows.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::cli::Cli;
+use crate::exit::Ending;
+use crate::output::{self, Format};
+use crate::report;
+use crate::store;
+use crate::summary::{self, Entry, Group};
+
+pub(super) fn run(cli: &Cli, directory: &Path) -> anyhow::Result<Ending> {
+    write_and_print(cli, directory)?;
+    Ok(Ending::Done)
+}
+
+/// Writes `summary.json` and `report.md`, and prints the comparison in the format that was asked for.
+pub(super) fn write_and_print(cli: &Cli, directory: &Path) -> anyhow::Result<()> {
+    let (run, rows) = store::read(directory)?;
+    let groups = summary::groups(&run, &rows);
+    let entries = summary::entries(&groups);
+    store::write_json(directory, "summary.json", &entries)?;
+    store::write(directory, "report.md", &report::markdown(&run, &groups))?;
+    for warning in report::warnings(&run, &groups) {
+        eprintln!("warning: {warning}");
+    }
+    match cli.format {
+        Format::Text => output::print(&text(directory, &groups, cli.color.on_stdout()))?,
+        Format::Json => output::print_json(&entries)?,
+        Format::Csv => output::print(&Entry::table(&entries).csv())?,
+    }
+    Ok(())
+}
+
+fn text(directory: &Path, groups: &[Group], bold: bool) -> String {
+    let mut text = String::new();
+    for section in report::sections(groups) {
+        let _ = writeln!(text, "{}\n\n{}", section.title, section.table.text(bold));
+    }
+    for finding in report::findings(groups) {
+        let _ = writeln!(text, "* {finding}");
+    }
+    let _ = writeln!(text, "\nThe report is {}", directory.join("report.md").display());
+    text
+}

@@ -1,0 +1,181 @@
+//! Who takes part: the runners that were found, and the variants of them that were asked for.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use cell_control::{Discovery, Problem, Runner, Subject, describe, discover};
+use cell_protocol::{Ability, Description, VariantDescription};
+
+use crate::exit::usage;
+use crate::suggest;
+
+/// The runtime that does the work with no model around it. Reports show it first.
+pub(crate) const FLOOR: &str = "floor";
+
+/// One variant of one runtime.
+#[derive(Clone, Debug)]
+pub(crate) struct Contestant {
+    pub(crate) runner: PathBuf,
+    pub(crate) runtime: String,
+    pub(crate) variant: String,
+    /// `tokio`, `tokio:current-thread`
+    pub(crate) label: String,
+    /// The most requests that the model itself lets run at one time.
+    pub(crate) in_flight_limit: Option<u64>,
+    pub(crate) thread_per_request: bool,
+    description: Description,
+}
+
+impl Contestant {
+    fn new(runner: &Path, description: &Description, variant: &VariantDescription) -> Contestant {
+        Contestant {
+            runner: runner.to_owned(),
+            runtime: description.runtime.clone(),
+            variant: variant.name.clone(),
+            label: description.label(&variant.name),
+            in_flight_limit: variant.in_flight_limit,
+            thread_per_request: variant.thread_per_request,
+            description: description.clone(),
+        }
+    }
+
+    /// Adds its variant to a description that does not have it: one that was named on the command line.
+    pub(crate) fn add_to(&self, description: &mut Description) {
+        if description.variant(&self.variant).is_none() {
+            description.variants.extend(self.description.variant(&self.variant).cloned());
+        }
+    }
+
+    /// Why it cannot do this, where it cannot.
+    pub(crate) fn refusal(&self, ability: Ability) -> Option<&str> {
+        self.description.refusal(ability, &self.variant)
+    }
+}
+
+/// The runners that were found.
+#[derive(Debug)]
+pub(crate) struct Field {
+    directory: PathBuf,
+    runners: Vec<Runner>,
+    pub(crate) problems: Vec<Problem>,
+    workers: usize,
+}
+
+impl Field {
+    /// Looks in `directory`, or beside this executable. Limits are asked for `workers` workers.
+    pub(crate) fn find(directory: Option<&Path>, workers: usize) -> anyhow::Result<Field> {
+        let directory = match directory {
+            Some(directory) => directory.to_owned(),
+            None => {
+                let own = env::current_exe().context("cannot tell where this executable is")?;
+                own.parent().context("this executable is in no directory")?.to_owned()
+            }
+        };
+        let Discovery { mut runners, problems } = discover(&directory);
+        runners
+            .sort_by_key(|runner| (runner.description.runtime != FLOOR, runner.description.runtime.clone()));
+        Ok(Field { directory, runners, problems, workers })
+    }
+
+    /// What each runner says of itself.
+    pub(crate) fn descriptions(&self) -> impl Iterator<Item = &Description> {
+        self.runners.iter().map(|runner| &runner.description)
+    }
+
+    /// The contestants that `names` stand for; all of them where there are no names.
+    pub(crate) fn select(&self, names: &[String]) -> anyhow::Result<Vec<Contestant>> {
+        if self.runners.is_empty() {
+            return Err(self.nobody());
+        }
+        let all = self.runners.iter().map(|runner| runner.description.runtime.clone()).collect::<Vec<_>>();
+        let names = if names.is_empty() { &all } else { names };
+        let mut chosen: Vec<Contestant> = Vec::new();
+        for name in names {
+            let found = match name.split_once(':') {
+                Some(_) => vec![self.one(name)?],
+                None => self.every_variant(name)?,
+            };
+            for contestant in found {
+                if !chosen.iter().any(|known| known.label == contestant.label) {
+                    chosen.push(contestant);
+                }
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// The one contestant of this label; a bare runtime is its default variant.
+    pub(crate) fn one(&self, label: &str) -> anyhow::Result<Contestant> {
+        let (runtime, variant) = match label.split_once(':') {
+            Some((runtime, variant)) => (runtime, Some(variant)),
+            None => (label, None),
+        };
+        let runner = self.runner(runtime)?;
+        let listed = &runner.description;
+        let variant = match (variant, listed.default_variant()) {
+            (Some(variant), _) => variant.to_owned(),
+            (None, Some(default)) => default.name.clone(),
+            (None, None) => return Err(usage(format!("runtime {runtime:?} has no variant"))),
+        };
+        // Asked again: the limit of a variant may depend on the workers, and `pool=50` is in no list.
+        let description = self.ask(runner, Some(&variant)).map_err(|reason| {
+            let known = listed.variants.iter().map(|variant| variant.name.as_str());
+            let hint = suggest::hint(&variant, known);
+            usage(format!("runtime {runtime:?} has no variant {variant:?}; {hint} ({reason})"))
+        })?;
+        match description.variant(&variant) {
+            Some(found) => Ok(Contestant::new(&runner.path, &description, found)),
+            None => Err(usage(format!("runtime {runtime:?} does not describe its variant {variant:?}"))),
+        }
+    }
+
+    fn every_variant(&self, runtime: &str) -> anyhow::Result<Vec<Contestant>> {
+        let runner = self.runner(runtime)?;
+        let description = self
+            .ask(runner, None)
+            .map_err(|reason| anyhow::anyhow!("runtime {runtime:?} no longer describes itself: {reason}"))?;
+        let contestant = |variant| Contestant::new(&runner.path, &description, variant);
+        Ok(description.variants.iter().map(contestant).collect())
+    }
+
+    fn ask(&self, runner: &Runner, variant: Option<&str>) -> Result<Description, String> {
+        describe(&runner.path, &Subject { variant, workers: Some(self.workers) })
+    }
+
+    fn runner(&self, runtime: &str) -> anyhow::Result<&Runner> {
+        if let Some(runner) = self.runners.iter().find(|runner| runner.description.runtime == runtime) {
+            return Ok(runner);
+        }
+        let file = format!("runtime-{runtime}");
+        if let Some(problem) = self.problems.iter().find(|problem| problem.path.ends_with(&file)) {
+            return Err(usage(format!("runtime {runtime:?} cannot be used: {}", problem.reason)));
+        }
+        if self.runners.is_empty() {
+            return Err(self.nobody());
+        }
+        let known = self.runners.iter().map(|runner| runner.description.runtime.as_str());
+        Err(usage(format!("unknown runtime {runtime:?}; {}", suggest::hint(runtime, known))))
+    }
+
+    fn nobody(&self) -> anyhow::Error {
+        let at = self.directory.display();
+        match self.problems.first() {
+            Some(problem) => usage(format!(
+                "no usable runner in {at}: {}: {}; build them with `cargo build --release`",
+                problem.path.file_name().unwrap_or(problem.path.as_os_str()).display(),
+                problem.reason
+            )),
+            None => {
+                usage(format!("no runner in {at}; build them with `cargo build --release -p 'runtime-*'`"))
+            }
+        }
+    }
+}
+
+/// The contestants of a description, for tests that need no runner.
+#[cfg(test)]
+pub(crate) fn all_of(description: &Description) -> Vec<Contestant> {
+    let contestant = |variant| Contestant::new(Path::new("/nowhere"), description, variant);
+    description.variants.iter().map(contestant).collect()
+}

@@ -1,0 +1,231 @@
+//! What a run was made on and with: `run.json`. What is not available is null, never 0.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::SystemTime;
+
+use cell_protocol::{Description, REVISION};
+use rustix::process::{Resource, getrlimit};
+use serde::{Deserialize, Serialize};
+
+use crate::cgroup::Group;
+use crate::limit::MachineLimits;
+use crate::sample::memory_field;
+
+/// The whole of `run.json`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) format: u32,
+    /// As it was typed, without the directory of the executable.
+    pub(crate) command: Vec<String>,
+    pub(crate) started_at: String,
+    pub(crate) ended_at: Option<String>,
+    /// The run was interrupted: some cells are missing.
+    pub(crate) partial: bool,
+    pub(crate) seed: u64,
+    pub(crate) workers: usize,
+    pub(crate) size: String,
+    pub(crate) experiments: Vec<String>,
+    pub(crate) build: Build,
+    pub(crate) machine: Machine,
+    pub(crate) noise_before: Noise,
+    pub(crate) noise_after: Option<Noise>,
+    /// What each runtime says of itself, library versions included.
+    pub(crate) runtimes: Vec<Description>,
+    /// Executables that are named like runners and could not be used.
+    pub(crate) problems: Vec<String>,
+}
+
+/// What the harness was built with and from.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Build {
+    pub(crate) revision: String,
+    /// Whether the tree had changes, where the run was started in the tree that the harness was built from.
+    pub(crate) dirty: Option<bool>,
+    pub(crate) rustc: Option<String>,
+    pub(crate) profile: Option<String>,
+    /// The name that git has for `Cargo.lock`.
+    pub(crate) lock_hash: Option<String>,
+}
+
+/// What the machine is.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Machine {
+    pub(crate) kernel: Option<String>,
+    pub(crate) cpu: Option<String>,
+    /// CPUs that this process may use.
+    pub(crate) cpus: Option<usize>,
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) governor: Option<String>,
+    pub(crate) clocksource: Option<String>,
+    pub(crate) transparent_hugepages: Option<String>,
+    pub(crate) cgroup: Group,
+    pub(crate) descriptors_soft: Option<u64>,
+    pub(crate) descriptors_hard: Option<u64>,
+    pub(crate) processes_soft: Option<u64>,
+    pub(crate) stack_soft_bytes: Option<u64>,
+    pub(crate) max_map_count: Option<u64>,
+    pub(crate) pid_max: Option<u64>,
+    pub(crate) threads_max: Option<u64>,
+    pub(crate) port_range: Option<String>,
+    pub(crate) somaxconn: Option<u64>,
+    pub(crate) overcommit_memory: Option<u64>,
+}
+
+/// What else went on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Noise {
+    pub(crate) load_1min: Option<f64>,
+    /// Ticks, of 10 ms by default, that the hypervisor gave to others since the start of the machine.
+    pub(crate) steal_ticks: Option<u64>,
+    /// All ticks since the start of the machine.
+    pub(crate) cpu_ticks: Option<u64>,
+    /// Microseconds in which some task waited for a CPU.
+    pub(crate) cpu_pressure_us: Option<u64>,
+    pub(crate) throttled_periods: Option<u64>,
+}
+
+impl Build {
+    pub(crate) fn read() -> Build {
+        let told = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        Build {
+            revision: REVISION.to_owned(),
+            dirty: dirty(),
+            rustc: told(env!("BUILD_RUSTC")),
+            profile: told(env!("BUILD_PROFILE")),
+            lock_hash: told(env!("BUILD_LOCK_HASH")),
+        }
+    }
+}
+
+impl Machine {
+    pub(crate) fn read() -> Machine {
+        let sysctl = |name: &str| text(&format!("/proc/sys/{name}"));
+        let number = |name: &str| sysctl(name).and_then(|text| text.parse().ok());
+        let descriptors = getrlimit(Resource::Nofile);
+        let stack = getrlimit(Resource::Stack);
+        Machine {
+            kernel: sysctl("kernel/osrelease"),
+            cpu: text("/proc/cpuinfo").and_then(|info| {
+                let line = info.lines().find(|line| line.starts_with("model name"))?;
+                Some(line.split_once(':')?.1.trim().to_owned())
+            }),
+            cpus: std::thread::available_parallelism().ok().map(usize::from),
+            memory_bytes: memory_field("MemTotal:"),
+            governor: text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            transparent_hugepages: text("/sys/kernel/mm/transparent_hugepage/enabled")
+                .map(|all| bracketed(&all)),
+            cgroup: Group::read(Path::new("/")),
+            descriptors_soft: descriptors.current,
+            descriptors_hard: descriptors.maximum,
+            processes_soft: getrlimit(Resource::Nproc).current,
+            stack_soft_bytes: stack.current,
+            max_map_count: number("vm/max_map_count"),
+            pid_max: number("kernel/pid_max"),
+            threads_max: number("kernel/threads-max"),
+            port_range: sysctl("net/ipv4/ip_local_port_range").map(|range| range.replace('\t', "-")),
+            somaxconn: number("net/core/somaxconn"),
+            overcommit_memory: number("vm/overcommit_memory"),
+        }
+    }
+
+    /// The limits that may end a ramp.
+    pub(crate) fn limits(&self) -> MachineLimits {
+        let threads = [
+            (self.pid_max, "kernel.pid_max"),
+            (self.threads_max, "kernel.threads-max"),
+            (self.processes_soft, "RLIMIT_NPROC"),
+            (self.cgroup.pids_max, "cgroup pids.max"),
+        ];
+        let known = threads.into_iter().filter_map(|(max, source)| Some((max?, source)));
+        MachineLimits {
+            descriptors: self.descriptors_soft,
+            mappings: self.max_map_count,
+            threads: known.min_by_key(|(max, _)| *max),
+            memory_bytes: [self.memory_bytes, self.cgroup.memory_max_bytes].into_iter().flatten().min(),
+        }
+    }
+}
+
+impl Noise {
+    pub(crate) fn read() -> Noise {
+        let ticks: Option<Vec<u64>> = text("/proc/stat").and_then(|stat| {
+            let line = stat.lines().next()?.strip_prefix("cpu")?.trim().to_owned();
+            line.split(' ').map(|tick| tick.parse().ok()).collect()
+        });
+        Noise {
+            load_1min: text("/proc/loadavg").and_then(|load| load.split(' ').next()?.parse().ok()),
+            steal_ticks: ticks.as_ref().and_then(|ticks| ticks.get(7).copied()),
+            // Guest time, the last two, is part of the user time.
+            cpu_ticks: ticks.as_ref().map(|ticks| ticks.iter().take(8).sum()),
+            cpu_pressure_us: text("/proc/pressure/cpu")
+                .and_then(|pressure| pressure.lines().next()?.rsplit_once("total=")?.1.parse().ok()),
+            throttled_periods: Group::read(Path::new("/")).throttled_periods,
+        }
+    }
+
+    /// The share of all CPU time from `earlier` to here that the hypervisor gave to others.
+    #[expect(clippy::cast_precision_loss, reason = "a share needs few digits")]
+    pub(crate) fn steal_share_since(&self, earlier: &Noise) -> Option<f64> {
+        let steal = self.steal_ticks?.checked_sub(earlier.steal_ticks?)?;
+        let all = self.cpu_ticks?.checked_sub(earlier.cpu_ticks?)?;
+        (all > 0).then(|| steal as f64 / all as f64)
+    }
+}
+
+/// `2025-12-02T09:14:03Z`
+pub(crate) fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+}
+
+/// Whether the tree in which the harness was started has changes; not known where that is another tree.
+fn dirty() -> Option<bool> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    if git(&["rev-parse", "HEAD"])? != REVISION {
+        return None;
+    }
+    git(&["status", "--porcelain"]).map(|changes| !changes.is_empty())
+}
+
+/// `always [madvise] never`: the one in brackets.
+fn bracketed(all: &str) -> String {
+    all.split(['[', ']']).nth(1).unwrap_or(all).to_owned()
+}
+
+fn text(path: &str) -> Option<String> {
+    fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_null() {
+        let text = serde_json::to_string(&Noise::default()).unwrap();
+        assert!(text.contains(r#""steal_ticks":null"#), "{text}");
+        assert_eq!(Noise::default().steal_share_since(&Noise::default()), None);
+    }
+
+    #[test]
+    fn the_tightest_limit_on_threads_is_named() {
+        let mut machine = Machine::read();
+        (machine.pid_max, machine.threads_max) = (Some(32_768), Some(100_000));
+        (machine.processes_soft, machine.cgroup.pids_max) = (None, Some(512));
+        assert_eq!(machine.limits().threads, Some((512, "cgroup pids.max")));
+        machine.cgroup.pids_max = None;
+        assert_eq!(machine.limits().threads, Some((32_768, "kernel.pid_max")));
+    }
+
+    #[test]
+    fn steal_is_a_share_of_all_ticks() {
+        let at = |steal, all| Noise { steal_ticks: Some(steal), cpu_ticks: Some(all), ..Noise::default() };
+        assert_eq!(at(15, 1_000).steal_share_since(&at(5, 500)), Some(0.02));
+        assert_eq!(bracketed("always [madvise] never"), "madvise");
+    }
+}

@@ -1,0 +1,62 @@
+//! Ctrl-C: once ends the run after what is finished is kept, twice ends it now.
+
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// Whether the run was told to end. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Interrupt {
+    flag: Arc<AtomicBool>,
+}
+
+/// How often a sleep looks at the flag.
+const SLICE: Duration = Duration::from_millis(20);
+
+impl Interrupt {
+    /// From here on SIGINT and SIGTERM raise the flag; the second one kills the children and exits.
+    pub(crate) fn install() -> anyhow::Result<Interrupt> {
+        let interrupt = Interrupt::default();
+        let raised = interrupt.clone();
+        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot listen for signals")?;
+        thread::Builder::new()
+            .name("signals".into())
+            .spawn(move || {
+                for _ in signals.forever() {
+                    if raised.flag.swap(true, Ordering::SeqCst) {
+                        cell_control::kill_every_cell();
+                        process::exit(130);
+                    }
+                    eprintln!("interrupted: ending the cell that runs; once more ends at once");
+                }
+            })
+            .context("cannot start the thread that listens for signals")?;
+        Ok(interrupt)
+    }
+
+    pub(crate) fn is_raised(&self) -> bool {
+        self.flag.load(Ordering::SeqCst)
+    }
+
+    /// The flag itself, for waits in other crates.
+    pub(crate) fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+
+    /// Sleeps until `instant`, or until the flag is raised.
+    pub(crate) fn sleep_until(&self, instant: Instant) {
+        while !self.is_raised() {
+            let left = instant.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return;
+            }
+            thread::sleep(left.min(SLICE));
+        }
+    }
+}

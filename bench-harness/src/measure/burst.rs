@@ -1,0 +1,109 @@
+//! `capacity.burst`: N requests at once, and how long they take beside Little's bound.
+
+use std::time::Duration;
+
+use cell_protocol::ArrivalsTask;
+use prediction::little;
+use workload::arrivals::Arrivals;
+use workload::{BlockingStrategy, Plan};
+
+use super::in_process::{self, Seen};
+use super::{Bench, NoFigures, Sink, cell_id, ns, per};
+use crate::audit;
+use crate::contestant::Contestant;
+use crate::matrix::Cell;
+use crate::row::{CellId, Measured, Row};
+
+/// Values that a `cell` command puts in the place of the experiment's own.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Override {
+    pub(crate) requests: Option<u64>,
+    pub(crate) plan: Option<Plan>,
+    pub(crate) wait: Option<Duration>,
+    pub(crate) spread: Option<Duration>,
+    pub(crate) warm: Option<bool>,
+}
+
+pub(super) fn measure(
+    bench: &Bench,
+    cell: &Cell<'_>,
+    change: &Override,
+    rows: &mut Sink<'_>,
+) -> anyhow::Result<()> {
+    let values = bench.capacity.burst(bench.size);
+    let task = ArrivalsTask {
+        plan: change.plan.clone().unwrap_or_else(|| values.plan.clone()),
+        strategy: BlockingStrategy::Inline,
+        seed: bench.seed,
+        requests: change.requests.unwrap_or_else(|| values.requests(cell.contestant.in_flight_limit)),
+        spread_ns: change.spread.map_or(0, ns),
+        queue_capacity: 0,
+        warm: cell.warm,
+        time_limit_ns: ns(values.time_limit),
+    };
+    let task = ArrivalsTask { queue_capacity: usize::try_from(task.requests).unwrap_or(usize::MAX), ..task };
+    rows(row(bench, cell, &task))
+}
+
+fn row(bench: &Bench, cell: &Cell<'_>, task: &ArrivalsTask) -> Row {
+    let mut id = cell_id(cell.experiment, cell.contestant);
+    describe(&mut id, task);
+    let (seen, _) = in_process::run(bench, cell.contestant, task, None);
+    let measured =
+        seen.map_err(|error| NoFigures::from(&error)).and_then(|seen| figures(cell.contestant, task, &seen));
+    match measured {
+        Ok(measured) => Row::measured(id, cell.repetition, measured),
+        Err(none) => none.row(id, cell.repetition),
+    }
+}
+
+fn describe(id: &mut CellId, task: &ArrivalsTask) {
+    let mut param = |name: &str, value: serde_json::Value| id.params.insert(name.to_owned(), value);
+    param("plan", task.plan.to_string().into());
+    param("requests", task.requests.into());
+    param("wait_ns", ns(task.plan.least_duration()).into());
+    param("warm", task.warm.into());
+    if task.spread_ns > 0 {
+        param("spread_ns", task.spread_ns.into());
+    }
+}
+
+fn figures(contestant: &Contestant, task: &ArrivalsTask, seen: &Seen) -> Result<Measured, NoFigures> {
+    let result = &seen.result;
+    if result.completed == 0 {
+        return Err(in_process::nothing_completed(result));
+    }
+    let least = task.plan.least_duration();
+    let arrivals = Arrivals { requests: task.requests, spread: Duration::from_nanos(task.spread_ns) };
+    let last_start = arrivals.start(task.requests.saturating_sub(1));
+    let bound = little::burst_bound(task.requests, least, contestant.in_flight_limit).max(last_start + least);
+    let mut measured = Measured::default();
+    measured.count("elapsed_ns", result.elapsed_ns);
+    measured.count("bound_ns", ns(bound));
+    measured.metric("efficiency", per(ns(bound), result.elapsed_ns));
+    measured.count("dispatch_elapsed_ns", result.dispatch_elapsed_ns);
+    measured.metric("throughput_per_s", per(result.completed * 1_000_000_000, result.elapsed_ns));
+    measured.count("in_flight_peak", result.in_flight_peak);
+    measured.metric("cpu_ns_per_request", per(result.usage.cpu_ns(), result.completed));
+    in_process::record(&mut measured, result);
+    measured.note("in_flight_limit", contestant.in_flight_limit);
+    measured.note("rss_max_bytes", seen.end.rss_max_bytes);
+    if !result.rejected.is_empty() {
+        measured.note("rejected", serde_json::json!(result.rejected));
+        measured.note("rejection_example", result.rejection_example.clone());
+    }
+    if !result.failed.is_empty() {
+        measured.note("failed", serde_json::json!(result.failed));
+    }
+    measured.checks = audit::in_process(
+        &audit::InProcess {
+            task,
+            bound,
+            in_flight_limit: contestant.in_flight_limit,
+            wall: seen.wall,
+            reaped_cpu_ns: seen.end.usage.cpu_ns(),
+        },
+        result,
+    );
+    Ok(measured)
+}

@@ -1,0 +1,161 @@
+//! Requests offered in process: one runner from its start to its end.
+
+use std::time::{Duration, Instant};
+
+use cell_control::{CellError, CellProcess, End};
+use cell_protocol::{ArrivalsResult, ArrivalsTask, Histogram, Task};
+use prediction::little;
+use workload::arrivals::Arrivals;
+use workload::{BlockingStrategy, Plan};
+
+use super::{Bench, DRAIN, Glimpse, NoFigures, SLACK, after, hold, ns};
+use crate::audit;
+use crate::contestant::Contestant;
+use crate::experiment::Step;
+use crate::limit::Observed;
+use crate::matrix::Cell;
+use crate::row::Measured;
+
+/// What was seen of the cell, from inside and from outside.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) result: ArrivalsResult,
+    /// From `go` to the result.
+    pub(super) wall: Duration,
+    pub(super) end: End,
+}
+
+/// Offers the requests. `look_after` is when, from `go`, to look at the process from outside; what was seen is told also
+/// where the cell failed.
+pub(super) fn run(
+    bench: &Bench,
+    contestant: &Contestant,
+    task: &ArrivalsTask,
+    look_after: Option<Duration>,
+) -> (Result<Seen, CellError>, Glimpse) {
+    let mut glimpse = Glimpse::default();
+    let seen = offer(bench, contestant, task, look_after, &mut glimpse);
+    (seen, glimpse)
+}
+
+fn offer(
+    bench: &Bench,
+    contestant: &Contestant,
+    task: &ArrivalsTask,
+    look_after: Option<Duration>,
+    glimpse: &mut Glimpse,
+) -> Result<Seen, CellError> {
+    let spec = bench.spec(contestant, Task::Arrivals(task.clone()));
+    let mut cell = CellProcess::start(&contestant.runner, &spec, bench.limits())?;
+    cell.go()?;
+    let begin = Instant::now();
+    if let Some(look_after) = look_after {
+        glimpse.look(bench, cell.pid(), after(begin, look_after));
+    }
+    let rounds = if task.warm { 2 } else { 1 };
+    let allowed = Duration::from_nanos(task.spread_ns.saturating_add(task.time_limit_ns)) * rounds + SLACK;
+    let result = cell.result(allowed)?;
+    let wall = begin.elapsed();
+    let end = cell.stop(DRAIN + SLACK)?;
+    Ok(Seen { result, wall, end })
+}
+
+/// Response times and the histograms of a result, as a row has them.
+pub(super) fn record(measured: &mut Measured, result: &ArrivalsResult) {
+    measured.metric("response_p50_ns", quantile(&result.response, 0.5));
+    measured.metric("response_p99_ns", quantile(&result.response, 0.99));
+    let all = [
+        ("response", &result.response),
+        ("service", &result.service),
+        ("queue_wait", &result.queue_wait),
+        ("send_lag", &result.send_lag),
+    ];
+    for (name, histogram) in all {
+        measured.histogram(name, histogram);
+    }
+}
+
+/// A quantile, none of no samples.
+#[expect(clippy::cast_precision_loss, reason = "an hour is below 2^53 ns")]
+pub(super) fn quantile(histogram: &Histogram, quantile: f64) -> Option<f64> {
+    histogram.quantile_ns(quantile).map(|ns| ns as f64)
+}
+
+/// Takes one step of a ramp.
+pub(super) fn step(
+    bench: &Bench,
+    cell: &Cell<'_>,
+    step: Step,
+    plan: &Plan,
+    observed: &mut Observed,
+) -> Result<Measured, NoFigures> {
+    let task = ArrivalsTask {
+        plan: plan.clone(),
+        strategy: BlockingStrategy::Inline,
+        seed: bench.seed,
+        requests: step.requests,
+        spread_ns: ns(step.spread),
+        queue_capacity: usize::try_from(step.requests).unwrap_or(usize::MAX),
+        warm: false,
+        time_limit_ns: ns(hold::time_limit(cell, step)),
+    };
+    // Halfway through the rest of the wait, when all of them should be waiting.
+    let look = step.spread + step.wait.saturating_sub(step.spread) / 2;
+    let (seen, glimpse) = run(bench, cell.contestant, &task, Some(look));
+    observed.sample = glimpse.sample;
+    observed.threads_last = glimpse.threads_last;
+    let seen = seen.map_err(|error| {
+        hold::note_death(observed, &error);
+        NoFigures::from(&error)
+    })?;
+    let result = &seen.result;
+    observed.in_flight_peak = result.in_flight_peak;
+    observed.rejected = result.rejected.clone();
+    observed.failed = result.failed.clone();
+    for (class, count) in [("unfinished", result.unfinished), ("lost", result.lost)] {
+        if count > 0 {
+            observed.failed.insert(class.to_owned(), count);
+        }
+    }
+    observed.said.extend(result.rejection_example.clone());
+    if result.completed == 0 {
+        return Err(nothing_completed(result));
+    }
+    let mut measured = Measured::default();
+    record(&mut measured, result);
+    measured.count("in_flight_peak", result.in_flight_peak);
+    measured.count("dispatch_elapsed_ns", result.dispatch_elapsed_ns);
+    hold::note(&mut measured, observed);
+    let limit = cell.contestant.in_flight_limit;
+    let arrivals = Arrivals { requests: step.requests, spread: step.spread };
+    let last_start = arrivals.start(step.requests.saturating_sub(1));
+    let bound = little::burst_bound(step.requests, step.wait, limit).max(last_start + step.wait);
+    measured.checks = audit::in_process(
+        &audit::InProcess {
+            task: &task,
+            bound,
+            in_flight_limit: limit,
+            wall: seen.wall,
+            reaped_cpu_ns: seen.end.usage.cpu_ns(),
+        },
+        result,
+    );
+    Ok(measured)
+}
+
+/// The reason of a row whose requests all came to nothing.
+pub(super) fn nothing_completed(result: &ArrivalsResult) -> NoFigures {
+    let mut what: Vec<String> = Vec::new();
+    for (class, count) in result.rejected.iter().chain(&result.failed) {
+        what.push(format!("{count} {class}"));
+    }
+    if result.unfinished > 0 {
+        what.push(format!("{} unfinished", result.unfinished));
+    }
+    if result.lost > 0 {
+        what.push(format!("{} lost", result.lost));
+    }
+    let example =
+        result.rejection_example.as_ref().map(|said| format!("; it said: {said}")).unwrap_or_default();
+    NoFigures::failed(format!("none of {} requests completed: {}{example}", result.offered, what.join(", ")))
+}

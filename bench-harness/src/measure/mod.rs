@@ -1,0 +1,152 @@
+//! Carrying out cells: from a contestant and an experiment's values to rows.
+
+mod burst;
+mod clients;
+mod hold;
+mod in_process;
+mod over_http;
+
+use std::time::{Duration, Instant};
+
+use cell_control::{CellError, Limits};
+use cell_protocol::{CellSpec, PROTOCOL, Task};
+
+use crate::contestant::Contestant;
+use crate::experiment::{Capacity, Experiment, Size};
+use crate::interrupt::Interrupt;
+use crate::limit::MachineLimits;
+use crate::matrix::Cell;
+use crate::row::{CellId, Row, Status};
+use crate::sample::{self, Sample};
+
+pub(crate) use burst::Override;
+pub(crate) use clients::shard;
+
+/// How long a runner may take to drain what it was given, when told to stop.
+const DRAIN: Duration = Duration::from_secs(1);
+/// How long a runner may take beyond its own limits before it counts as hanging.
+const SLACK: Duration = Duration::from_secs(20);
+
+/// What all cells of a run have in common.
+#[derive(Debug)]
+pub(crate) struct Bench {
+    pub(crate) capacity: Capacity,
+    pub(crate) size: Size,
+    pub(crate) workers: usize,
+    pub(crate) seed: u64,
+    pub(crate) machine: MachineLimits,
+    pub(crate) interrupt: Interrupt,
+}
+
+/// Where rows go as they are made: a ramp makes many.
+pub(crate) type Sink<'a> = dyn FnMut(Row) -> anyhow::Result<()> + 'a;
+
+impl Bench {
+    /// Carries out one cell of the matrix. What goes wrong with the cell is a row; an error is the harness's own.
+    pub(crate) fn measure(
+        &self,
+        cell: &Cell<'_>,
+        change: &Override,
+        rows: &mut Sink<'_>,
+    ) -> anyhow::Result<()> {
+        if let Some(reason) = cell.contestant.refusal(cell.experiment.ability()) {
+            let id = cell_id(cell.experiment, cell.contestant);
+            return rows(Row::without_figures(id, cell.repetition, Status::Unsupported, reason));
+        }
+        match cell.experiment {
+            Experiment::Burst => burst::measure(self, cell, change, rows),
+            Experiment::HoldTasks | Experiment::Hold => hold::measure(self, cell, change, rows),
+        }
+    }
+
+    fn spec(&self, contestant: &Contestant, task: Task) -> CellSpec {
+        CellSpec {
+            protocol: PROTOCOL,
+            variant: contestant.variant.clone(),
+            workers: self.workers,
+            task,
+            drain_ns: ns(DRAIN),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { interrupt: Some(self.interrupt.flag()), ..Limits::default() }
+    }
+}
+
+/// What was seen of a cell from outside, also where it failed.
+#[derive(Clone, Debug, Default)]
+struct Glimpse {
+    /// At the instant when all requests should be waiting.
+    sample: Option<Sample>,
+    /// The most threads before that.
+    threads_last: Option<u64>,
+    accept_queue_overflows: u64,
+}
+
+/// How often a runner's threads are counted.
+const GLANCE: Duration = Duration::from_millis(20);
+
+impl Glimpse {
+    /// Counts the runner's threads until `instant`, and takes the sample then.
+    fn look(&mut self, bench: &Bench, pid: u32, instant: Instant) {
+        while Instant::now() < instant && !bench.interrupt.is_raised() {
+            // A zombie has no thread, and keeps what was seen of it before.
+            self.threads_last = self.threads_last.max(sample::threads(pid));
+            bench.interrupt.sleep_until(instant.min(after(Instant::now(), GLANCE)));
+        }
+        self.sample = Some(sample::group(pid)).filter(|sample| sample.threads > 0);
+    }
+}
+
+/// Why a cell has no figures.
+#[derive(Clone, Debug)]
+struct NoFigures {
+    status: Status,
+    reason: String,
+}
+
+impl NoFigures {
+    fn failed(reason: impl Into<String>) -> NoFigures {
+        NoFigures { status: Status::Failed, reason: reason.into() }
+    }
+
+    fn row(self, cell: CellId, repetition: u32) -> Row {
+        Row::without_figures(cell, repetition, self.status, self.reason)
+    }
+}
+
+impl From<&CellError> for NoFigures {
+    fn from(error: &CellError) -> NoFigures {
+        let status = match error {
+            CellError::Interrupted { .. } => Status::Partial,
+            _ => Status::Failed,
+        };
+        NoFigures { status, reason: error.to_string() }
+    }
+}
+
+/// A cell without parameters.
+fn cell_id(experiment: Experiment, contestant: &Contestant) -> CellId {
+    CellId {
+        experiment: experiment.name().to_owned(),
+        runtime: contestant.runtime.clone(),
+        variant: contestant.variant.clone(),
+        params: std::collections::BTreeMap::new(),
+    }
+}
+
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// A figure per request, none where there was no request.
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds of CPU time are far below 2^53")]
+fn per(total: u64, count: u64) -> Option<f64> {
+    (count > 0).then(|| total as f64 / count as f64)
+}
+
+/// `now + duration`, without the overflow that an absurd duration would cause.
+fn after(now: Instant, duration: Duration) -> Instant {
+    now.checked_add(duration).unwrap_or(now)
+}

@@ -1,0 +1,235 @@
+//! Requests over HTTP, one connection each: a server's process, and the client's processes beside it.
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::{Duration, Instant};
+
+use cell_control::{CellError, CellProcess};
+use cell_protocol::{ServeTask, Snapshot, Task};
+use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
+use load_driver::pace::monotonic_ns;
+use workload::http::answer_body;
+use workload::{Answer, Plan, ServerCounts};
+
+use super::clients::{self, Clients};
+use super::in_process::quantile;
+use super::{Bench, DRAIN, Glimpse, NoFigures, SLACK, after, hold, ns, per};
+use crate::audit;
+use crate::contestant::Contestant;
+use crate::experiment::Step;
+use crate::limit::Observed;
+use crate::matrix::Cell;
+use crate::row::{Measured, Status};
+use crate::sample;
+
+/// From the start of the client's processes to the first request: so that all are ready, also where they are many.
+const LEAD: Duration = Duration::from_millis(150);
+const LEAD_PER_SHARD: Duration = Duration::from_millis(30);
+
+/// What was seen of the cell, from the client, from the server, and from outside.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) client: HttpLoadResult,
+    /// The server's counts after the load, less those before it; its peak and its gauges after it.
+    pub(super) server: ServerCounts,
+    pub(super) server_cpu_ns: u64,
+    pub(super) shards: usize,
+}
+
+/// Why there is no result.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Runner(CellError),
+    Client(String),
+}
+
+impl From<CellError> for Failure {
+    fn from(error: CellError) -> Failure {
+        Failure::Runner(error)
+    }
+}
+
+/// Offers one step. A request that has no answer after `timeout` has timed out.
+pub(super) fn run(
+    bench: &Bench,
+    contestant: &Contestant,
+    step: Step,
+    plan: &Plan,
+    timeout: Duration,
+) -> (Result<Seen, Failure>, Glimpse) {
+    let queues = sample::accept_queues();
+    let mut glimpse = Glimpse::default();
+    let seen = offer(bench, contestant, step, plan, timeout, &mut glimpse);
+    glimpse.accept_queue_overflows = sample::accept_queues().turned_away_since(queues);
+    (seen, glimpse)
+}
+
+fn offer(
+    bench: &Bench,
+    contestant: &Contestant,
+    step: Step,
+    plan: &Plan,
+    timeout: Duration,
+    glimpse: &mut Glimpse,
+) -> Result<Seen, Failure> {
+    let shards = clients::shards(step.requests).map_err(Failure::Client)?;
+    let spec = bench.spec(contestant, Task::Serve(server(bench, step)));
+    let mut cell = CellProcess::start(&contestant.runner, &spec, bench.limits())?;
+    let Some(listen) = cell.listen() else {
+        return Err(Failure::Client("the runner is ready and does not say where it listens".to_owned()));
+    };
+    let before = cell.snapshot()?;
+    cell.go()?;
+    let lead = LEAD + LEAD_PER_SHARD * u32::try_from(shards).unwrap_or(u32::MAX);
+    let (start_ns, start) = (monotonic_ns() + ns(lead), after(Instant::now(), lead));
+    let load = load(bench, listen, step, plan, timeout, start_ns);
+    let clients = Clients::start(&load, shards)
+        .map_err(|error| Failure::Client(format!("cannot start the client's processes: {error}")))?;
+    // Halfway through the rest of the wait, when all of them should be waiting.
+    glimpse.look(bench, cell.pid(), after(start, step.spread + step.wait.saturating_sub(step.spread) / 2));
+    let deadline = after(start, step.spread + timeout + DRAIN + SLACK);
+    let client = clients.collect(deadline, &bench.interrupt);
+    // A dead server explains a failed client, so it is asked first.
+    let after = cell.snapshot()?;
+    let client = client.map_err(Failure::Client)?;
+    cell.stop(DRAIN + SLACK)?;
+    Ok(Seen {
+        client,
+        server: counted(&before, &after),
+        server_cpu_ns: after.usage.since(before.usage).cpu_ns(),
+        shards,
+    })
+}
+
+fn server(bench: &Bench, step: Step) -> ServeTask {
+    let limits = &bench.capacity.server;
+    ServeTask {
+        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        backlog: limits.backlog,
+        in_flight_limit: limits.in_flight_limit,
+        connections_max: limits.connections_max,
+        queue_capacity: usize::try_from(step.requests).unwrap_or(usize::MAX),
+        idle_timeout_ns: ns(limits.idle_timeout),
+        request_timeout_ns: ns(limits.request_timeout),
+    }
+}
+
+fn load(
+    bench: &Bench,
+    server: SocketAddr,
+    step: Step,
+    plan: &Plan,
+    timeout: Duration,
+    start_ns: u64,
+) -> HttpLoadSpec {
+    let requests = usize::try_from(step.requests).unwrap_or(usize::MAX);
+    let steps = u32::try_from(plan.steps().len()).unwrap_or(u32::MAX);
+    let body = answer_body(Answer { steps, checksum: plan.checksum(bench.seed) });
+    HttpLoadSpec {
+        server,
+        target: format!("/run/{plan}?seed={}", bench.seed),
+        expected_body: Some(body),
+        connections: requests,
+        load: HttpLoad::OneEach { requests, spread_ns: ns(step.spread), first: 0, stride: 1 },
+        timeout_ns: ns(timeout),
+        // Every request has its answer or its time-out by then.
+        drain_ns: ns(timeout + DRAIN),
+        cpus: Vec::new(),
+        spread_sources: true,
+        start_at_monotonic_ns: Some(start_ns),
+    }
+}
+
+fn counted(before: &Snapshot, after: &Snapshot) -> ServerCounts {
+    let (before, after) = (before.server.unwrap_or_default(), after.server.unwrap_or_default());
+    let since = |count: fn(&ServerCounts) -> u64| count(&after).saturating_sub(count(&before));
+    ServerCounts {
+        accepted: since(|counts| counts.accepted),
+        completed: since(|counts| counts.completed),
+        rejected: since(|counts| counts.rejected),
+        failed: since(|counts| counts.failed),
+        refused: since(|counts| counts.refused),
+        connections_accepted: since(|counts| counts.connections_accepted),
+        connections_rejected: since(|counts| counts.connections_rejected),
+        accept_out_of_descriptors: since(|counts| counts.accept_out_of_descriptors),
+        accept_failed: since(|counts| counts.accept_failed),
+        connections_unstartable: since(|counts| counts.connections_unstartable),
+        ..after
+    }
+}
+
+/// Takes one step of a ramp.
+pub(super) fn step(
+    bench: &Bench,
+    cell: &Cell<'_>,
+    step: Step,
+    plan: &Plan,
+    observed: &mut Observed,
+) -> Result<Measured, NoFigures> {
+    let (seen, glimpse) = run(bench, cell.contestant, step, plan, hold::time_limit(cell, step));
+    observed.sample = glimpse.sample;
+    observed.threads_last = glimpse.threads_last;
+    observed.accept_queue_overflows = glimpse.accept_queue_overflows;
+    let seen = seen.map_err(|failure| match failure {
+        Failure::Runner(error) => {
+            hold::note_death(observed, &error);
+            NoFigures::from(&error)
+        }
+        Failure::Client(reason) if bench.interrupt.is_raised() => {
+            NoFigures { status: Status::Partial, reason }
+        }
+        Failure::Client(reason) => {
+            // The client's own check before its first socket, and ours, name the limit in these words.
+            let class = if reason.contains("RLIMIT_NOFILE") { "descriptors" } else { "client-failed" };
+            observed.failed.insert(class.to_owned(), step.requests);
+            NoFigures::failed(reason)
+        }
+    })?;
+    let (client, server) = (&seen.client, seen.server);
+    observed.in_flight_peak = server.in_flight_peak;
+    observed.accept_out_of_descriptors = server.accept_out_of_descriptors;
+    observed.connections_unstartable = server.connections_unstartable;
+    observed.failed = client.errors.clone();
+    for (class, count) in [("timed-out", client.timed_out), ("in-flight-at-end", client.in_flight_at_end)] {
+        if count > 0 {
+            observed.failed.insert(class.to_owned(), count);
+        }
+    }
+    if client.rejected > 0 {
+        observed.rejected.insert("status-503".to_owned(), client.rejected);
+    }
+    observed.said.extend(client.first_errors.values().cloned());
+    if client.completed == 0 {
+        let classes = classes(&observed.failed, &observed.rejected);
+        return Err(NoFigures::failed(format!("none of {} requests completed: {classes}", client.offered)));
+    }
+    let mut measured = Measured::default();
+    measured.metric("response_p50_ns", quantile(&client.response, 0.5));
+    measured.metric("response_p99_ns", quantile(&client.response, 0.99));
+    measured.count("in_flight_peak", server.in_flight_peak);
+    measured.metric("cpu_ns_per_request", per(seen.server_cpu_ns, server.completed));
+    measured.metric("client_cpu_ns_per_request", per(client.cpu_ns, client.offered));
+    measured.note("client_processes", seen.shards);
+    for (name, histogram) in [
+        ("response", &client.response),
+        ("service", &client.service),
+        ("send_lag", &client.send_lag),
+        ("connect", &client.connect),
+    ] {
+        measured.histogram(name, histogram);
+    }
+    hold::note(&mut measured, observed);
+    measured.checks = audit::over_http(&audit::OverHttp {
+        requests: step.requests,
+        least: step.wait,
+        in_flight_limit: cell.contestant.in_flight_limit,
+        client,
+        server,
+    });
+    Ok(measured)
+}
+
+fn classes(failed: &BTreeMap<String, u64>, rejected: &BTreeMap<String, u64>) -> String {
+    let all = failed.iter().chain(rejected).map(|(class, count)| format!("{count} {class}"));
+    all.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,57 @@
+//! The end of a report: what the run was made on and with.
+
+use std::fmt::Write;
+
+use super::Run;
+use crate::format::count;
+
+/// Machine, build and command, as Markdown.
+pub(super) fn markdown(run: &Run) -> String {
+    let mut text = "## The machine and the command\n\n".to_owned();
+    let mut line = |name: &str, value: Option<String>| {
+        let _ = writeln!(text, "* {name}: {}", value.unwrap_or_else(|| "not available".to_owned()));
+    };
+    let machine = &run.machine;
+    let cpus = machine.cpus.map(|cpus| format!(", {cpus} CPUs for this process")).unwrap_or_default();
+    line("CPU", machine.cpu.as_ref().map(|cpu| format!("{cpu}{cpus}")));
+    line("kernel", machine.kernel.clone());
+    line("memory", machine.memory_bytes.map(|bytes| format!("{} MiB", count(bytes >> 20))));
+    line("governor", machine.governor.clone());
+    let quota =
+        |cpus: Option<f64>| Some(cpus.map_or_else(|| "none".to_owned(), |cpus| format!("{cpus} CPUs")));
+    line("CPU quota, cgroup v1", quota(machine.cgroup.cpus_v1));
+    line("CPU quota, cgroup v2", quota(machine.cgroup.cpus_v2));
+    line("descriptors, soft and hard", both(machine.descriptors_soft, machine.descriptors_hard));
+    line("vm.max_map_count", machine.max_map_count.map(count));
+    line("kernel.pid_max and threads-max", both(machine.pid_max, machine.threads_max));
+    line("ephemeral ports", machine.port_range.clone());
+    line("load before, 1 min", run.noise_before.load_1min.map(|load| load.to_string()));
+    let steal = run.noise_after.as_ref().and_then(|after| after.steal_share_since(&run.noise_before));
+    line("steal while it ran", steal.map(|share| format!("{:.2} %", share * 100.0)));
+    let build = &run.build;
+    let changes = match build.dirty {
+        Some(true) => " with changes",
+        Some(false) => "",
+        None => ", changes not known",
+    };
+    line("revision", Some(format!("{}{changes}", build.revision)));
+    line(
+        "compiler and profile",
+        build.rustc.clone().zip(build.profile.clone()).map(|(a, b)| format!("{a}, {b}")),
+    );
+    let library = |runtime: &cell_protocol::Description| {
+        format!("{} ({} {})", runtime.runtime, runtime.library, runtime.library_version)
+    };
+    line("runtimes", Some(run.runtimes.iter().map(library).collect::<Vec<_>>().join(", ")));
+    line("workers", Some(run.workers.to_string()));
+    line("seed", Some(run.seed.to_string()));
+    line("began", Some(run.started_at.clone()));
+    line("ended", run.ended_at.clone());
+    let _ = write!(text, "\n```\n{}\n```\n", run.command.join(" "));
+    text
+}
+
+fn both(a: Option<u64>, b: Option<u64>) -> Option<String> {
+    let number = |value: Option<u64>| value.map_or_else(|| "no limit".to_owned(), count);
+    (a.is_some() || b.is_some()).then(|| format!("{} and {}", number(a), number(b)))
+}

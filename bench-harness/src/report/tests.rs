@@ -1,0 +1,163 @@
+//! The report of a run that is made up: every kind of row once.
+
+use std::collections::BTreeMap;
+
+use cell_protocol::{Description, PROTOCOL, VariantDescription};
+use serde_json::Value;
+
+use super::*;
+use crate::cgroup::Group as ControlGroup;
+use crate::environment::{Build, Machine, Noise};
+use crate::limit;
+use crate::row::{CellId, FORMAT, Measured, Row};
+use crate::summary;
+
+fn run() -> Run {
+    let runtime = |name: &str, variants: &[&str]| Description {
+        protocol: PROTOCOL,
+        revision: "abc".into(),
+        runtime: name.into(),
+        library: name.into(),
+        library_version: "1.2.3".into(),
+        execution_model: String::new(),
+        suspends_by: String::new(),
+        variants: variants
+            .iter()
+            .map(|name| VariantDescription {
+                name: (*name).into(),
+                summary: String::new(),
+                in_flight_limit: None,
+                thread_per_request: false,
+            })
+            .collect(),
+        refusals: vec![],
+    };
+    Run {
+        format: FORMAT,
+        command: ["bench-harness", "run", "capacity"].map(String::from).to_vec(),
+        started_at: "2025-12-02T09:00:00Z".into(),
+        ended_at: Some("2025-12-02T09:01:00Z".into()),
+        partial: false,
+        seed: 7,
+        workers: 2,
+        size: "full".into(),
+        experiments: vec!["capacity.burst".into(), "capacity.hold-tasks".into()],
+        build: Build {
+            revision: "abc".into(),
+            dirty: Some(false),
+            rustc: Some("rustc 1.95.0".into()),
+            profile: Some("release".into()),
+            lock_hash: None,
+        },
+        machine: Machine {
+            kernel: Some("6.18".into()),
+            cpu: Some("a processor".into()),
+            cpus: Some(2),
+            memory_bytes: Some(8 << 30),
+            governor: None,
+            clocksource: None,
+            transparent_hugepages: None,
+            cgroup: ControlGroup::default(),
+            descriptors_soft: Some(20_000),
+            descriptors_hard: Some(20_000),
+            processes_soft: None,
+            stack_soft_bytes: None,
+            max_map_count: Some(65_530),
+            pid_max: Some(32_768),
+            threads_max: None,
+            port_range: Some("32768-60999".into()),
+            somaxconn: None,
+            overcommit_memory: None,
+        },
+        noise_before: Noise { load_1min: Some(0.1), ..Noise::default() },
+        noise_after: None,
+        runtimes: vec![
+            runtime(FLOOR, &["heap"]),
+            runtime("threads", &["per-request", "pool=200"]),
+            runtime("tokio", &["multi-thread", "current-thread"]),
+        ],
+        problems: vec!["runtime-old: was built at revision 000, and this harness at abc".into()],
+    }
+}
+
+fn burst(runtime: &str, variant: &str, repetition: u32, figures: [f64; 4], limit: Option<u64>) -> Row {
+    let [requests, elapsed_ms, bound_ms, peak] = figures;
+    let mut measured = Measured::default();
+    measured.metric("elapsed_ns", elapsed_ms * 1e6);
+    measured.metric("bound_ns", bound_ms * 1e6);
+    measured.metric("efficiency", bound_ms / elapsed_ms);
+    measured.metric("in_flight_peak", peak);
+    measured.metric("dispatch_elapsed_ns", 0.9 * elapsed_ms * 1e6);
+    measured.metric("cpu_ns_per_request", 2_500.0);
+    measured.note("in_flight_limit", limit);
+    let params = [("requests", Value::from(whole(requests))), ("warm", false.into())];
+    Row::measured(cell("capacity.burst", runtime, variant, &params), repetition, measured)
+}
+
+fn verdict(runtime: &str, variant: &str, capacity: f64, limit: limit::Limit) -> Row {
+    let mut measured = Measured { evidence: limit.evidence, ..Measured::default() };
+    measured.metric("in_flight_capacity", capacity);
+    measured.metric("response_p50_ns", 1.001e9);
+    measured.metric("response_p99_ns", 1.01e9);
+    let id = cell("capacity.hold-tasks", runtime, variant, &[("wait_ns", 1_000_000_000_u64.into())]);
+    let status = if limit.censored { Status::Censored } else { Status::Ok };
+    let row = Row::measured(id, 1, measured);
+    Row { status, limited_by: Some(limit.name), censored: Some(limit.censored), ..row }
+}
+
+fn cell(experiment: &str, runtime: &str, variant: &str, params: &[(&str, Value)]) -> CellId {
+    CellId {
+        experiment: experiment.into(),
+        runtime: runtime.into(),
+        variant: variant.into(),
+        params: params
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect::<BTreeMap<_, _>>(),
+    }
+}
+
+fn rows() -> Vec<Row> {
+    let pool =
+        limit::Observed { model_limit: Some(200), in_flight_peak: 200, offered: 1_000, ..Default::default() };
+    let failed = cell(
+        "capacity.burst",
+        "tokio",
+        "current-thread",
+        &[("requests", 10_000.into()), ("warm", false.into())],
+    );
+    let mut rows = vec![
+        burst("tokio", "multi-thread", 1, [10_000.0, 115.0, 100.0, 10_000.0], None),
+        burst("tokio", "multi-thread", 2, [10_000.0, 112.0, 100.0, 10_000.0], None),
+        burst("tokio", "multi-thread", 3, [10_000.0, 119.0, 100.0, 10_000.0], None),
+        burst("threads", "per-request", 1, [10_000.0, 1_020.0, 100.0, 2_512.0], None),
+        burst("threads", "pool=200", 1, [10_000.0, 5_025.0, 5_000.0, 200.0], Some(200)),
+        burst(FLOOR, "heap", 1, [10_000.0, 103.0, 100.0, 10_000.0], None),
+        Row::without_figures(
+            failed,
+            1,
+            Status::Failed,
+            "the runner was killed by SIGKILL | while the result was awaited",
+        ),
+        verdict("threads", "pool=200", 200.0, limit::name(&pool, &limit::MachineLimits::default())),
+    ];
+    for (runtime, variant) in [(FLOOR, "heap"), ("tokio", "multi-thread")] {
+        rows.push(verdict(runtime, variant, 2_000_000.0, limit::end_of_the_ramp(2_000_000)));
+    }
+    rows
+}
+
+#[test]
+fn the_report_of_every_kind_of_row() {
+    let run = run();
+    let groups = summary::groups(&run, &rows());
+    insta::assert_snapshot!(markdown(&run, &groups));
+}
+
+#[test]
+fn a_run_without_rows_says_so() {
+    let mut run = run();
+    run.partial = true;
+    let text = markdown(&run, &[]);
+    assert!(text.contains("the run was interrupted") && text.contains("no cell has figures"), "{text}");
+}

@@ -1,0 +1,146 @@
+//! What the kernel says of a cell, seen from outside: the process group's threads, descriptors and
+//! mappings, and the counters of the machine that tell which limit was met.
+
+use std::fs::{self, File};
+use std::io::Read;
+
+use serde::{Deserialize, Serialize};
+
+/// One look at a process group and at the machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sample {
+    pub(crate) processes: u64,
+    /// Of all processes of the group.
+    pub(crate) threads: u64,
+    /// Open descriptors of the process that has most: the limit is per process.
+    pub(crate) descriptors: u64,
+    /// Mappings of the process that has most: the limit is per process.
+    pub(crate) mappings: u64,
+    /// Of all processes of the group; shared pages count in each.
+    pub(crate) rss_bytes: u64,
+    /// Threads of the whole machine.
+    pub(crate) machine_threads: Option<u64>,
+    pub(crate) memory_available_bytes: Option<u64>,
+}
+
+/// Counters of the machine's accept queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct AcceptQueues {
+    overflows: u64,
+    drops: u64,
+}
+
+/// Looks at the process group that `leader` leads. What cannot be read counts as none: a process may end meanwhile.
+pub(crate) fn group(leader: u32) -> Sample {
+    let mut sample = Sample {
+        machine_threads: machine_threads(),
+        memory_available_bytes: memory_available_bytes(),
+        ..Sample::default()
+    };
+    for pid in members(leader) {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse::<u64>().ok())
+        };
+        sample.processes += 1;
+        sample.threads += field("Threads:").unwrap_or(0);
+        sample.rss_bytes += field("VmRSS:").unwrap_or(0) * 1024;
+        let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+        sample.descriptors = sample.descriptors.max(as_u64(descriptors));
+        sample.mappings = sample.mappings.max(lines(&format!("/proc/{pid}/maps")));
+    }
+    sample
+}
+
+/// The threads of one process: a look that costs next to nothing.
+pub(crate) fn threads(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
+}
+
+/// Reads the machine's accept-queue counters.
+pub(crate) fn accept_queues() -> AcceptQueues {
+    let text = fs::read_to_string("/proc/net/netstat").unwrap_or_default();
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
+    let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let of = |name: &str| {
+        let column = names.split(' ').position(|column| column == name)?;
+        values.split(' ').nth(column)?.parse().ok()
+    };
+    AcceptQueues { overflows: of("ListenOverflows").unwrap_or(0), drops: of("ListenDrops").unwrap_or(0) }
+}
+
+impl AcceptQueues {
+    /// Connections that found an accept queue full from `earlier` to here. A drop has other reasons too,
+    /// but an overflow is always a drop.
+    pub(crate) fn turned_away_since(self, earlier: AcceptQueues) -> u64 {
+        self.overflows.saturating_sub(earlier.overflows).max(self.drops.saturating_sub(earlier.drops))
+    }
+}
+
+/// The processes of a group, by the fifth field of their `stat`.
+fn members(leader: u32) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    let in_group = |pid: &u32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // The name, in parentheses, may hold anything.
+        let group = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(2));
+        group.and_then(|group| group.parse().ok()) == Some(leader)
+    };
+    pids.filter(in_group).collect()
+}
+
+/// `0.20 0.18 0.12 1/80 11206`: the number after the slash.
+fn machine_threads() -> Option<u64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    text.split(' ').nth(3)?.split_once('/')?.1.parse().ok()
+}
+
+pub(crate) fn memory_available_bytes() -> Option<u64> {
+    memory_field("MemAvailable:")
+}
+
+/// One field of `/proc/meminfo`, in bytes.
+pub(crate) fn memory_field(name: &str) -> Option<u64> {
+    let text = fs::read_to_string("/proc/meminfo").ok()?;
+    let kib: u64 =
+        text.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok())?;
+    Some(kib * 1024)
+}
+
+/// Counts lines without keeping them: a process may have 65,000 mappings.
+fn lines(path: &str) -> u64 {
+    let Ok(mut file) = File::open(path) else { return 0 };
+    let mut buffer = [0; 64 * 1024];
+    let mut count = 0;
+    while let Ok(length @ 1..) = file.read(&mut buffer) {
+        count += as_u64(buffer[..length].iter().filter(|byte| **byte == b'\n').count());
+    }
+    count
+}
+
+fn as_u64(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_seen_with_its_group() {
+        let own = rustix::process::getpgrp().as_raw_nonzero().get().unsigned_abs();
+        let sample = group(own);
+        assert!(sample.processes >= 1 && sample.threads >= sample.processes, "{sample:?}");
+        assert!(sample.descriptors >= 3 && sample.mappings > 10 && sample.rss_bytes > 0, "{sample:?}");
+        assert!(sample.machine_threads >= Some(sample.threads), "{sample:?}");
+    }
+
+    #[test]
+    fn a_group_that_is_gone_has_nothing() {
+        assert_eq!(group(u32::MAX).processes, 0);
+    }
+}

@@ -1,0 +1,258 @@
+//! From rows to a summary: per cell and metric the median and the interval over repetitions.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::environment::Run;
+use crate::experiment::Experiment;
+use crate::row::{CellId, Figure, Row, Status};
+use crate::table::Table;
+
+/// All repetitions of one cell.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) cell: CellId,
+    /// `tokio:current-thread`
+    pub(crate) label: String,
+    pub(crate) status: Status,
+    pub(crate) reason: Option<String>,
+    pub(crate) metrics: BTreeMap<String, Spread>,
+    /// The limit and its evidence, of the repetition that is nearest to the median.
+    pub(crate) limited_by: Option<String>,
+    pub(crate) censored: Option<bool>,
+    pub(crate) evidence: BTreeMap<String, Value>,
+}
+
+/// A figure over repetitions. The sample is the repetition, not the request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) median: Figure,
+    pub(crate) min: Figure,
+    pub(crate) max: Figure,
+    pub(crate) n: u32,
+}
+
+/// One entry of `summary.json`.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Entry {
+    experiment: String,
+    runtime: String,
+    variant: String,
+    params: BTreeMap<String, Value>,
+    /// Null where the cell has no figures.
+    metric: Option<String>,
+    median: Option<Figure>,
+    /// The interval of order statistics, here the smallest and the largest; null where n is 1.
+    ci_low: Option<Figure>,
+    ci_high: Option<Figure>,
+    /// With which probability that interval covers the true median: 1 - 2^(1 - n). Null where n is 1.
+    coverage: Option<f64>,
+    min: Option<Figure>,
+    max: Option<Figure>,
+    /// Repetitions with a figure. 1 says nothing of the spread.
+    n: u32,
+    status: Status,
+    reason: Option<String>,
+    limited_by: Option<String>,
+    censored: Option<bool>,
+}
+
+impl Spread {
+    fn of(mut figures: Vec<f64>) -> Option<Spread> {
+        figures.sort_by(f64::total_cmp);
+        let (min, max) = (*figures.first()?, *figures.last()?);
+        let middle = figures.len() / 2;
+        let median = match figures.len() % 2 {
+            1 => figures[middle],
+            _ => f64::midpoint(figures[middle - 1], figures[middle]),
+        };
+        let [median, min, max] = [median, min, max].map(Figure::new);
+        Some(Spread {
+            median: median?,
+            min: min?,
+            max: max?,
+            n: u32::try_from(figures.len()).unwrap_or(u32::MAX),
+        })
+    }
+
+    /// With which probability [min, max] covers the true median; none of one repetition.
+    pub(crate) fn coverage(self) -> Option<f64> {
+        (self.n > 1).then(|| 1.0 - 0.5_f64.powf(f64::from(self.n) - 1.0))
+    }
+}
+
+impl Group {
+    /// The median of a metric.
+    pub(crate) fn median(&self, name: &str) -> Option<f64> {
+        self.metrics.get(name).map(|spread| spread.median.get())
+    }
+
+    /// A parameter that is a whole number.
+    pub(crate) fn param(&self, name: &str) -> Option<u64> {
+        self.cell.params.get(name)?.as_u64()
+    }
+}
+
+/// Groups rows by cell: experiments in their order, runtimes as the run lists them, parameters ascending.
+pub(crate) fn groups(run: &Run, rows: &[Row]) -> Vec<Group> {
+    let mut cells: Vec<CellId> = Vec::new();
+    for row in rows {
+        let cell = row.cell();
+        if !cells.contains(&cell) {
+            cells.push(cell);
+        }
+    }
+    cells.sort_by_cached_key(|cell| rank(run, cell));
+    cells.into_iter().map(|cell| group(run, rows, cell)).collect()
+}
+
+/// The entries of `summary.json`.
+pub(crate) fn entries(groups: &[Group]) -> Vec<Entry> {
+    groups.iter().flat_map(of_group).collect()
+}
+
+impl Entry {
+    /// The tidy table: one line a figure.
+    pub(crate) fn table(entries: &[Entry]) -> Table {
+        let mut table = Table::new(&[
+            "experiment",
+            "runtime",
+            "variant",
+            "params",
+            "metric",
+            "median",
+            "min",
+            "max",
+            "n",
+            "status",
+            "reason",
+            "limited_by",
+            "censored",
+        ]);
+        let figure = |figure: Option<Figure>| figure.map(|figure| figure.to_string()).unwrap_or_default();
+        for entry in entries {
+            let params = entry.params.iter().map(|(name, value)| {
+                format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+            });
+            table.push(vec![
+                entry.experiment.clone(),
+                entry.runtime.clone(),
+                entry.variant.clone(),
+                params.collect::<Vec<_>>().join(" "),
+                entry.metric.clone().unwrap_or_default(),
+                figure(entry.median),
+                figure(entry.min),
+                figure(entry.max),
+                entry.n.to_string(),
+                entry.status.name().to_owned(),
+                entry.reason.clone().unwrap_or_default(),
+                entry.limited_by.clone().unwrap_or_default(),
+                entry.censored.map(|censored| censored.to_string()).unwrap_or_default(),
+            ]);
+        }
+        table
+    }
+}
+
+fn of_group(group: &Group) -> Vec<Entry> {
+    let entry = |metric: Option<&str>, spread: Option<Spread>| Entry {
+        experiment: group.cell.experiment.clone(),
+        runtime: group.cell.runtime.clone(),
+        variant: group.cell.variant.clone(),
+        params: group.cell.params.clone(),
+        metric: metric.map(str::to_owned),
+        median: spread.map(|spread| spread.median),
+        ci_low: spread.filter(|spread| spread.n > 1).map(|spread| spread.min),
+        ci_high: spread.filter(|spread| spread.n > 1).map(|spread| spread.max),
+        coverage: spread.and_then(Spread::coverage),
+        min: spread.map(|spread| spread.min),
+        max: spread.map(|spread| spread.max),
+        n: spread.map_or(0, |spread| spread.n),
+        status: group.status,
+        reason: group.reason.clone(),
+        limited_by: group.limited_by.clone(),
+        censored: group.censored,
+    };
+    if group.metrics.is_empty() {
+        return vec![entry(None, None)];
+    }
+    group.metrics.iter().map(|(name, spread)| entry(Some(name), Some(*spread))).collect()
+}
+
+fn group(run: &Run, rows: &[Row], cell: CellId) -> Group {
+    let all: Vec<&Row> = rows.iter().filter(|row| row.cell() == cell).collect();
+    // A repetition that was cut short says nothing, unless there is no other.
+    let finished: Vec<&Row> = all.iter().copied().filter(|row| row.status != Status::Partial).collect();
+    let told = if finished.is_empty() { all } else { finished };
+    let ranked: Vec<&Row> = told.iter().copied().filter(|row| row.status.ranks()).collect();
+    // Figures that must not be ranked are shown where there are no others.
+    let shown = if ranked.is_empty() { told.clone() } else { ranked };
+    let mut metrics = BTreeMap::new();
+    for name in shown.iter().flat_map(|row| row.metrics.keys()) {
+        let figures = shown.iter().filter_map(|row| row.metric(name)).collect();
+        if let Some(spread) = Spread::of(figures) {
+            metrics.insert(name.clone(), spread);
+        }
+    }
+    let worst = told.iter().max_by_key(|row| row.status);
+    let distance = |row: &&Row| match (row.metric("in_flight_capacity"), metrics.get("in_flight_capacity")) {
+        (Some(own), Some(spread)) => (own - spread.median.get()).abs(),
+        _ => 0.0,
+    };
+    let typical = shown.iter().copied().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let description = run.runtimes.iter().find(|description| description.runtime == cell.runtime);
+    let label = description.map_or_else(
+        || format!("{}:{}", cell.runtime, cell.variant),
+        |description| description.label(&cell.variant),
+    );
+    Group {
+        label,
+        status: worst.map_or(Status::Failed, |row| row.status),
+        reason: worst.and_then(|row| row.reason.clone()),
+        limited_by: typical.and_then(|row| row.limited_by.clone()),
+        censored: typical.and_then(|row| row.censored),
+        evidence: typical.map(|row| row.evidence.clone()).unwrap_or_default(),
+        metrics,
+        cell,
+    }
+}
+
+type Rank = (usize, usize, usize, String, Vec<(String, u64, String)>);
+
+fn rank(run: &Run, cell: &CellId) -> Rank {
+    let experiment = Experiment::ALL.iter().position(|experiment| experiment.name() == cell.experiment);
+    let runtime = run.runtimes.iter().position(|description| description.runtime == cell.runtime);
+    let variant = runtime
+        .and_then(|at| run.runtimes[at].variants.iter().position(|variant| variant.name == cell.variant));
+    let last = usize::MAX;
+    let params = cell
+        .params
+        .iter()
+        .map(|(name, value)| (name.clone(), value.as_u64().unwrap_or(0), value.to_string()));
+    (
+        experiment.unwrap_or(last),
+        runtime.unwrap_or(last),
+        variant.unwrap_or(last),
+        cell.variant.clone(),
+        params.collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_and_interval_of_known_samples() {
+        let spread = |figures: &[f64]| Spread::of(figures.to_vec());
+        assert_eq!(spread(&[]), None);
+        let one = spread(&[7.0]).unwrap();
+        assert_eq!((one.median.get(), one.n, one.coverage()), (7.0, 1, None));
+        let five = spread(&[5.0, 1.0, 4.0, 2.0, 3.0]).unwrap();
+        assert_eq!((five.median.get(), five.min.get(), five.max.get()), (3.0, 1.0, 5.0));
+        assert_eq!(five.coverage(), Some(0.9375));
+        assert_eq!(spread(&[1.0, 2.0]).unwrap().median.get(), 1.5);
+    }
+}

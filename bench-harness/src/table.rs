@@ -1,0 +1,112 @@
+//! A table, as text for a terminal, as Markdown, and as CSV.
+
+/// Rows of cells under a header.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(crate) fn new(header: &[&str]) -> Table {
+        Table { header: header.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row, which has as many cells as the header.
+    pub(crate) fn push(&mut self, row: Vec<String>) {
+        debug_assert_eq!(row.len(), self.header.len(), "{row:?}");
+        self.rows.push(row);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Aligned columns: the first to the left, figures to the right.
+    pub(crate) fn text(&self, bold_header: bool) -> String {
+        let widths = self.widths(|cell| cell.chars().count());
+        let line = |cells: &[String]| {
+            let padded = cells.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+                let gap = " ".repeat(width - cell.chars().count());
+                if self.is_left(column) { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
+            });
+            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+        };
+        let header = line(&self.header);
+        let mut text = if bold_header { format!("\x1b[1m{}\x1b[0m\n", header.trim_end()) } else { header };
+        text.extend(self.rows.iter().map(|row| line(row)));
+        text
+    }
+
+    /// A table in Markdown.
+    pub(crate) fn markdown(&self) -> String {
+        let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+        let escaped = |row: &Vec<String>| row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let rule = (0..self.header.len())
+            .map(|column| if self.is_left(column) { "---".to_owned() } else { "---:".to_owned() });
+        let mut text = line(escaped(&self.header)) + &line(rule.collect());
+        text.extend(self.rows.iter().map(|row| line(escaped(row))));
+        text
+    }
+
+    /// RFC 4180, with a header.
+    pub(crate) fn csv(&self) -> String {
+        let quoted = |cell: &String| {
+            let special = cell.contains(['"', ',', '\n', '\r']);
+            if special { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() }
+        };
+        let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\r\n";
+        std::iter::once(&self.header).chain(&self.rows).map(line).collect()
+    }
+
+    /// A column of words, not figures, is aligned to the left.
+    fn is_left(&self, column: usize) -> bool {
+        let is_figure = |row: &Vec<String>| {
+            let first = row[column].trim_start_matches(['>', '=', ' ']).chars().next();
+            first.is_none_or(|first| first.is_ascii_digit() || first == '-')
+        };
+        column == 0 || !self.rows.iter().all(is_figure)
+    }
+
+    fn widths(&self, width: impl Fn(&String) -> usize) -> Vec<usize> {
+        let column = |index: usize| {
+            let cells = std::iter::once(&self.header).chain(&self.rows).map(|row| width(&row[index]));
+            cells.max().unwrap_or(0)
+        };
+        (0..self.header.len()).map(column).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let mut table = Table::new(&["variant", "elapsed", "limited by"]);
+        table.push(vec!["tokio".into(), "104.2 ms".into(), "pool size".into()]);
+        table.push(vec!["threads:pool=200".into(), "5.012 s".into(), "a | b, \"c\"".into()]);
+        table
+    }
+
+    #[test]
+    fn text_is_aligned() {
+        let expected = "\
+variant            elapsed  limited by
+tokio             104.2 ms  pool size
+threads:pool=200   5.012 s  a | b, \"c\"
+";
+        assert_eq!(table().text(false), expected);
+        assert!(table().text(true).starts_with("\x1b[1mvariant"));
+    }
+
+    #[test]
+    fn markdown_and_csv_are_escaped() {
+        let markdown = table().markdown();
+        assert!(
+            markdown.starts_with("| variant | elapsed | limited by |\n| --- | ---: | --- |\n"),
+            "{markdown}"
+        );
+        assert!(markdown.contains("a \\| b"));
+        assert!(table().csv().ends_with("threads:pool=200,5.012 s,\"a | b, \"\"c\"\"\"\r\n"));
+    }
+}

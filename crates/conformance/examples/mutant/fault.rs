@@ -1,0 +1,72 @@
+//! The faults that there are.
+
+/// What is wrong with a variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nothing: the suite must pass it.
+    None,
+    /// A wait is counted and not waited.
+    SkipsWait,
+    /// A compute step does one round of its many.
+    SkipsCompute,
+    /// Every tenth request is dropped without a word.
+    LosesRequests,
+    /// The steps are done, and the checksum is not theirs.
+    LiesAboutChecksum,
+    /// Each request has a thread, and the description says that none has.
+    HidesThreads,
+    /// A request that panics is told as completed.
+    SwallowsPanic,
+    /// A limit of what is in flight is declared, and there is none.
+    IgnoresItsOwnLimit,
+    /// The server admits more than it was told to.
+    IgnoresInFlightLimit,
+    /// `stop` ends everything at once and calls it drained.
+    DoesNotDrain,
+    /// `stop` waits for what is in flight, however long that takes.
+    IgnoresDeadline,
+    /// A connection is served one request and closed.
+    ClosesConnections,
+    /// A refused head's connection is closed with bytes unread, which resets it.
+    ResetsLongHeads,
+    /// A process outlives the server that started it.
+    LeavesAProcess,
+}
+
+impl Fault {
+    pub(crate) const ALL: [Fault; 14] = [
+        Fault::None,
+        Fault::SkipsWait,
+        Fault::SkipsCompute,
+        Fault::LosesRequests,
+        Fault::LiesAboutChecksum,
+        Fault::HidesThreads,
+        Fault::SwallowsPanic,
+        Fault::IgnoresItsOwnLimit,
+        Fault::IgnoresInFlightLimit,
+        Fault::DoesNotDrain,
+        Fault::IgnoresDeadline,
+        Fault::ClosesConnections,
+        Fault::ResetsLongHeads,
+        Fault::LeavesAProcess,
+    ];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Fault::None => "none",
+            Fault::SkipsWait => "skips-wait",
+            Fault::SkipsCompute => "skips-compute",
+            Fault::LosesRequests => "loses-requests",
+            Fault::LiesAboutChecksum => "lies-about-checksum",
+            Fault::HidesThreads => "hides-threads",
+            Fault::SwallowsPanic => "swallows-panic",
+            Fault::IgnoresItsOwnLimit => "ignores-its-own-limit",
+            Fault::IgnoresInFlightLimit => "ignores-in-flight-limit",
+            Fault::DoesNotDrain => "does-not-drain",
+            Fault::IgnoresDeadline => "ignores-deadline",
+            Fault::ClosesConnections => "closes-connections",
+            Fault::ResetsLongHeads => "resets-long-heads",
+            Fault::LeavesAProcess => "leaves-a-process",
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The table of checks.
+
+mod accounts;
+mod capacity;
+mod description;
+mod ending;
+mod flow;
+mod limits;
+mod metrics;
+mod panics;
+mod routes;
+mod strategies;
+mod timeouts;
+mod wire;
+
+use cell_protocol::Ability;
+
+use crate::Check;
+use crate::failure::Seen;
+use crate::subject::Subject;
+
+/// Every check, in the order in which a reader would ask.
+pub const CHECKS: &[Check] = &[
+    always("describes-itself", "one complete and consistent line", description::describes_itself),
+    always(
+        "names-its-variants",
+        "an unknown variant is an error that names those there are",
+        description::names_its_variants,
+    ),
+    always("refuses-bad-specs", "a bad cell spec is refused with one line", description::refuses_bad_specs),
+    handler("burst-loses-nothing", "offered = completed, nothing lost", accounts::burst_loses_nothing),
+    handler("waits-take-their-time", "no request is over before its plan", accounts::waits_take_their_time),
+    handler("compute-burns-cpu", "planned rounds show as CPU time", accounts::compute_burns_cpu),
+    handler("checksums-are-right", "each answer proves its steps", accounts::checksums_are_right),
+    handler("peak-is-the-limit", "as many in flight as declared", capacity::peak_is_the_limit),
+    handler(
+        "threads-while-waiting",
+        "no thread pool hides behind the waits",
+        capacity::threads_while_waiting,
+    ),
+    handler(
+        "full-queue-is-told",
+        "beyond the queue, requests come back by name",
+        capacity::full_queue_is_told,
+    ),
+    handler("panics-are-told", "a panic is a failed request and no more", panics::panics_are_told),
+    handler(
+        "strategies-in-process",
+        "each strategy works or has its reason",
+        strategies::strategies_in_process,
+    ),
+    server(
+        "strategies-over-http",
+        "each strategy works or is answered 400",
+        strategies::strategies_over_http,
+    ),
+    server("answers-plans", "the answer to a plan proves it", routes::answers_plans),
+    server("names-what-is-wrong", "400, 404 and 405 say why", routes::names_what_is_wrong),
+    server("refuses-long-heads", "431 arrives whole", routes::refuses_long_heads),
+    server("metrics-agree", "client, snapshot and /metrics tell one story", metrics::metrics_agree),
+    server("keeps-connections", "many requests a connection, until it is closed", wire::keeps_connections),
+    server("speaks-http-1.0", "closed unless it is kept", wire::speaks_http_1_0),
+    server("answers-head", "the length without the body", wire::answers_head),
+    server("pipelines", "answers in order, however the requests come", wire::pipelines),
+    server("takes-pieces", "a request may be cut anywhere", wire::takes_pieces),
+    server(
+        "answers-a-half-closed-client",
+        "who has stopped sending still reads",
+        wire::answers_a_half_closed_client,
+    ),
+    server("waits-overlap", "requests wait beside one another", flow::waits_overlap),
+    server(
+        "idle-connections-cost-no-worker",
+        "idle ones keep nobody out",
+        flow::idle_connections_cost_no_worker,
+    ),
+    server("slow-readers-get-everything", "in bounded memory", flow::slow_readers_get_everything),
+    server("in-flight-limit", "N are served, k get 503 and Retry-After", limits::in_flight_limit),
+    server("full-queue-answers-503", "and the rest completes", limits::full_queue_answers_503),
+    server("connection-limit", "one too many gets 503 and is closed", limits::connection_limit),
+    server("idle-connections-close", "after the idle time-out", timeouts::idle_connections_close),
+    server(
+        "slow-requests-are-answered-408",
+        "also when they trickle",
+        timeouts::slow_requests_are_answered_408,
+    ),
+    server("panics-are-answered-500", "connection and capacity live on", panics::panics_are_answered_500),
+    server("server-drains", "what was accepted is answered", ending::server_drains),
+    handler("burst-drains", "what was dispatched completes", ending::burst_drains),
+    always("deadline-is-kept", "a stuck request does not hold a stop", ending::deadline_is_kept),
+    always("ends-with-its-input", "no runner outlives its harness", ending::ends_with_its_input),
+    server("leaves-nothing-behind", "no process, no listener", ending::leaves_nothing_behind),
+    server("interrupt-drains", "Ctrl-C on `serve` drains and exits 0", ending::interrupt_drains),
+];
+
+type Run = fn(&Subject<'_>) -> Seen;
+
+const fn always(name: &'static str, what: &'static str, run: Run) -> Check {
+    Check { name, what, needs: None, run }
+}
+
+const fn handler(name: &'static str, what: &'static str, run: Run) -> Check {
+    Check { name, what, needs: Some(Ability::Handler), run }
+}
+
+const fn server(name: &'static str, what: &'static str, run: Run) -> Check {
+    Check { name, what, needs: Some(Ability::Server), run }
+}

@@ -1,0 +1,86 @@
+//! Where things are: runtime crates are alike, so that two can be read side by side.
+
+use crate::Rule;
+use crate::tree::{Tree, code};
+
+const MAIN_LINES_MAX: usize = 25;
+const FILES: [&str; 7] = [
+    "README.md",
+    "src/blocking.rs",
+    "src/handler.rs",
+    "src/main.rs",
+    "src/runtime.rs",
+    "src/server.rs",
+    "tests/conformance.rs",
+];
+
+pub(crate) const RULES: &[Rule] = &[
+    Rule {
+        name: "runtime crates have the same files",
+        why: "the comparison of programming models is a diff of two folders",
+        find: same_files,
+        planted: &[
+            ("crates/runtime-x/Cargo.toml", ""),
+            ("crates/runtime-x/README.md", ""),
+            ("crates/runtime-x/src/handler.rs", ""),
+            ("crates/runtime-x/src/main.rs", ""),
+            ("crates/runtime-x/src/runtime.rs", ""),
+            ("crates/runtime-x/src/server.rs", ""),
+            ("crates/runtime-x/tests/conformance.rs", ""),
+        ],
+    },
+    Rule {
+        name: "a runtime's main is short",
+        why: "it names the abilities, and the reasons for those that are missing; the rest is elsewhere",
+        find: short_mains,
+        planted: &[("crates/runtime-x/Cargo.toml", ""), ("crates/runtime-x/src/main.rs", LONG_MAIN)],
+    },
+    Rule {
+        name: "a runtime's conformance test is one line",
+        why: "no runtime has checks of its own: the suite is the same for all",
+        find: one_line_tests,
+        planted: &[
+            ("crates/runtime-x/Cargo.toml", ""),
+            ("crates/runtime-x/tests/conformance.rs", "//! Good.\nuse a::b;\nb::suite!();\n"),
+        ],
+    },
+];
+
+/// 26 lines.
+const LONG_MAIN: &str = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
+
+fn same_files(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for (folder, _) in tree.runtime_crates() {
+        let paths = FILES.iter().map(|file| format!("{folder}/{file}"));
+        found.extend(
+            paths.filter(|path| tree.text(path).is_none()).map(|path| format!("{path} is not there")),
+        );
+    }
+    found
+}
+
+fn short_mains(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for (folder, _) in tree.runtime_crates() {
+        let path = format!("{folder}/src/main.rs");
+        let lines = tree.text(&path).unwrap_or_default().lines().count();
+        if lines > MAIN_LINES_MAX {
+            found.push(format!("{path}: {lines} lines, and {MAIN_LINES_MAX} are the most"));
+        }
+    }
+    found
+}
+
+fn one_line_tests(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    for (folder, _) in tree.runtime_crates() {
+        let path = format!("{folder}/tests/conformance.rs");
+        let Some(text) = tree.text(&path) else { continue };
+        let lines = code(text).filter(|(_, line)| !line.trim().is_empty()).count();
+        if lines != 1 {
+            found.push(format!("{path}: {lines} lines of code"));
+        }
+    }
+    found
+}
