@@ -1,7 +1,10 @@
 //! The suite finds what it is there to find: each mutant fails the check that its fault is for, and
 //! one without a fault passes every check.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
 use std::thread;
 
 use conformance::{CHECKS, CheckResult, Options, Verdict, run};
@@ -18,7 +21,7 @@ const MUTANTS: [(&str, &[&str], &str); 13] = [
     ("lies-about-checksum", &["checksums-are-right", "answers-plans"], "burst-loses-nothing"),
     ("hides-threads", &["threads-while-waiting"], "peak-is-the-limit"),
     ("swallows-panic", &["panics-are-told", "panics-are-answered-500"], "checksums-are-right"),
-    ("ignores-its-own-limit", &["peak-is-the-limit", "waits-take-their-time"], "burst-loses-nothing"),
+    ("ignores-its-own-limit", &["peak-is-the-limit"], "burst-loses-nothing"),
     ("ignores-in-flight-limit", &["in-flight-limit"], "connection-limit"),
     ("does-not-drain", &["server-drains", "interrupt-drains"], "in-flight-limit"),
     ("ignores-deadline", &["deadline-is-kept"], "server-drains"),
@@ -27,23 +30,39 @@ const MUTANTS: [(&str, &[&str], &str); 13] = [
     ("leaves-a-process", &["leaves-nothing-behind"], "server-drains"),
 ];
 
-/// The runner with faults. Cargo tells an example's path to nobody, but builds it beside the tests.
+/// The runner with faults. `cargo test` has built it; `cargo test --test mutants` has not, or not lately,
+/// because a test that is named is built without the examples.
 fn mutant() -> PathBuf {
-    let test = std::env::current_exe().expect("this test has a path");
-    let profile = test.parent().and_then(|deps| deps.parent()).expect("tests are in target/PROFILE/deps");
-    let mutant = profile.join("examples/mutant");
-    assert!(
-        mutant.exists(),
-        "{} is not built: `cargo build -p conformance --example mutant`",
-        mutant.display()
-    );
-    mutant
+    static MUTANT: LazyLock<PathBuf> = LazyLock::new(|| {
+        let test = std::env::current_exe().expect("this test has a path");
+        let profile = test.parent().and_then(Path::parent).expect("tests are in target/PROFILE/deps");
+        let mutant = profile.join("examples/mutant");
+        let built = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+        if built(&mutant) < built(&test) {
+            build(profile);
+        }
+        mutant
+    });
+    MUTANT.clone()
+}
+
+fn build(profile: &Path) {
+    let name = profile.file_name().and_then(|name| name.to_str()).expect("a profile has a name");
+    let name = if name == "debug" { "dev" } else { name };
+    let status = Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "--package", "conformance", "--example", "mutant", "--profile", name])
+        .arg("--target-dir")
+        .arg(profile.parent().expect("a profile is in the target directory"))
+        .status();
+    assert!(status.is_ok_and(|status| status.success()), "the mutant cannot be built");
 }
 
 fn check(variant: &str, checks: &[&str]) -> Vec<CheckResult> {
     let options = Options {
         variants: vec![variant.into()],
         checks: checks.iter().map(|&check| check.to_owned()).collect(),
+        // The mutants are judged side by side.
+        parallel: 6,
         ..Options::default()
     };
     run(&mutant(), &options, &|_| {}).expect("the mutant describes itself")

@@ -5,23 +5,29 @@ use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
 
 use execution_model::server::{Connection, Next, OpenConnection, Work};
+use execution_model::{Answer, Panicked};
+use rustix::event::epoll::EventFlags;
 
 /// How many bytes are read at once.
 pub(crate) const READ_BYTES: usize = 16 * 1024;
+/// How often a connection reads before others have their turn.
+const READS: u32 = 8;
 
 /// A connection and its socket.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    pub(crate) stream: TcpStream,
+    stream: TcpStream,
     connection: Connection,
-    pub(crate) state: PeerState,
-    /// What epoll watches the socket for, if anything.
-    pub(crate) watched: Watched,
+    state: PeerState,
+    /// Whether a read may find something. epoll tells of changes only, so this remembers.
+    readable: bool,
+    /// Whether the peer has closed its side: no further change will tell of the end of the stream.
+    hung_up: bool,
 }
 
 /// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum PeerState {
+enum PeerState {
     /// For bytes, until this instant.
     Reading(Instant),
     /// For room to write, until this instant.
@@ -30,19 +36,13 @@ pub(crate) enum PeerState {
     Running,
 }
 
-/// What epoll watches a socket for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Watched {
-    Nothing,
-    Readable,
-    Writable,
-}
-
 /// What came of driving a connection.
 #[derive(Debug)]
 pub(crate) enum Driven {
     /// It waits, as its state says.
     Waits,
+    /// It has more to read, and others have their turn first.
+    Again,
     /// It has work to be handed over; it then waits for the answer.
     Work(Work),
     /// It is over.
@@ -50,34 +50,47 @@ pub(crate) enum Driven {
 }
 
 impl Peer {
+    /// A connection that has just been accepted. Its first bytes may be here already.
     pub(crate) fn new(stream: TcpStream, open: OpenConnection, now: Instant) -> Peer {
         let limit = open.state().limits().idle;
         Peer {
             stream,
             connection: Connection::new(open),
             state: PeerState::Reading(now + limit),
-            watched: Watched::Nothing,
+            readable: false,
+            hung_up: false,
         }
     }
 
-    /// The socket is readable: reads once. Level-triggered readiness tells of more.
-    pub(crate) fn read(&mut self, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
-        match self.stream.read(buffer) {
-            Ok(0) => self.connection.peer_closed(),
-            Ok(bytes) => self.connection.received(&buffer[..bytes]),
-            Err(error) if is_transient(&error) => return Driven::Waits,
-            Err(_) => return Driven::Over,
+    /// The socket has changed. A connection that waits for something else is told later, by its own state.
+    pub(crate) fn ready(&mut self, flags: EventFlags, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
+        let over = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+        self.hung_up |= flags.intersects(over);
+        self.readable |= flags.intersects(over | EventFlags::IN);
+        match self.state {
+            PeerState::Reading(_) if self.readable => self.drive(buffer, now),
+            PeerState::Writing(_) if flags.intersects(over | EventFlags::OUT) => self.drive(buffer, now),
+            _ => Driven::Waits,
         }
-        self.drive(now)
     }
 
     /// Takes the connection on until it waits.
-    pub(crate) fn drive(&mut self, now: Instant) -> Driven {
+    pub(crate) fn drive(&mut self, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
+        let mut reads = 0;
         loop {
             match self.connection.advance() {
                 Next::Read(limit) => {
                     self.state = PeerState::Reading(now + limit);
-                    return Driven::Waits;
+                    if !self.readable {
+                        return Driven::Waits;
+                    }
+                    if reads == READS {
+                        return Driven::Again;
+                    }
+                    reads += 1;
+                    if self.read(buffer).is_err() {
+                        return Driven::Over;
+                    }
                 }
                 Next::Run(work) => {
                     self.state = PeerState::Running;
@@ -102,25 +115,41 @@ impl Peer {
         }
     }
 
+    fn read(&mut self, buffer: &mut [u8; READ_BYTES]) -> io::Result<()> {
+        match self.stream.read(buffer) {
+            Ok(0) => self.connection.peer_closed(),
+            Ok(bytes) => {
+                // Less than there was room for: the socket is empty, and epoll tells when that changes.
+                self.readable = bytes == buffer.len() || self.hung_up;
+                self.connection.received(&buffer[..bytes]);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => self.readable = false,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
     /// The answer to its task has come, or none because the task was dropped.
     pub(crate) fn answered(
         &mut self,
-        answer: Option<Result<execution_model::Answer, execution_model::Panicked>>,
+        answer: Option<Result<Answer, Panicked>>,
+        buffer: &mut [u8; READ_BYTES],
         now: Instant,
     ) -> Driven {
         match answer {
             Some(answer) => self.connection.answered(answer),
             None => self.connection.turned_away("the queue of requests is full, or the server is ending"),
         }
-        self.drive(now)
+        self.drive(buffer, now)
     }
 
     /// Looks whether its time is up.
-    pub(crate) fn check_time(&mut self, now: Instant) -> Driven {
+    pub(crate) fn check_time(&mut self, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
         match self.state {
             PeerState::Reading(deadline) if now >= deadline => {
                 self.connection.timed_out();
-                self.drive(now)
+                self.drive(buffer, now)
             }
             PeerState::Writing(deadline) if now >= deadline => Driven::Over,
             _ => Driven::Waits,
@@ -128,25 +157,11 @@ impl Peer {
     }
 
     /// Looks whether a drain lets it go: an idle connection closes.
-    pub(crate) fn check_drain(&mut self, now: Instant) -> Driven {
+    pub(crate) fn check_drain(&mut self, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
         if self.connection.is_idle() && matches!(self.state, PeerState::Reading(_)) {
-            self.drive(now)
+            self.drive(buffer, now)
         } else {
             Driven::Waits
         }
     }
-
-    /// What epoll should watch the socket for, given what the connection waits for.
-    pub(crate) fn wanted(&self) -> Watched {
-        match self.state {
-            PeerState::Reading(_) => Watched::Readable,
-            PeerState::Writing(_) => Watched::Writable,
-            // Whatever is watched stays so: most answers come before the peer says another word.
-            PeerState::Running => self.watched,
-        }
-    }
-}
-
-fn is_transient(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
 }

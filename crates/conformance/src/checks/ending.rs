@@ -16,7 +16,7 @@ use crate::subject::{END_GRACE, Subject, burst, plan, server};
 
 const DRAIN: Duration = Duration::from_secs(10);
 const SHORT_DRAIN: Duration = Duration::from_millis(300);
-const WAIT: &str = "wait=800ms";
+const WAIT: &str = "wait=1500ms";
 
 /// `stop` with requests in flight: they are answered, idle connections close, new ones are refused.
 pub(crate) fn server_drains(subject: &Subject<'_>) -> Seen {
