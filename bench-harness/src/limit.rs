@@ -47,6 +47,9 @@ pub(crate) struct Observed {
     /// The runner ended, for this reason.
     pub(crate) died: Option<String>,
     pub(crate) response_p99: Option<Duration>,
+    /// How late the load client itself began its requests; none in process, where dispatch is the model's work.
+    pub(crate) client_lag_p99: Option<Duration>,
+    pub(crate) wait: Duration,
     pub(crate) objective: Duration,
 }
 
@@ -81,6 +84,7 @@ pub(crate) fn name(observed: &Observed, machine: &MachineLimits) -> Limit {
         memory,
         accept_queue,
         runner,
+        client_lag,
         objective,
         failures,
     ];
@@ -144,14 +148,20 @@ fn client(observed: &Observed, _: &MachineLimits) -> Option<Limit> {
 /// before.
 fn mappings(observed: &Observed, machine: &MachineLimits) -> Option<Limit> {
     let max = machine.mappings?;
-    let inferred =
-        observed.mappings_per_thread.zip(observed.threads_last).map(|(each, threads)| each * threads);
-    let seen = observed.sample.as_ref().map(|sample| sample.mappings).max(inferred)?;
-    near(seen, max).then(|| {
-        with_words(
-            observed,
-            limit("mappings", true, [("mappings", seen.into()), ("max_map_count", max.into())]),
-        )
+    let counted = observed.sample.as_ref().map(|sample| sample.mappings);
+    if counted.is_some_and(|mappings| near(mappings, max)) {
+        let evidence = [("mappings", counted.into()), ("max_map_count", max.into())];
+        return Some(with_words(observed, limit("mappings", true, evidence)));
+    }
+    let (each, threads) = observed.mappings_per_thread.zip(observed.threads_last)?;
+    near(each * threads, max).then(|| {
+        let evidence = [
+            ("mappings_inferred", (each * threads).into()),
+            ("threads_last", threads.into()),
+            ("mappings_per_thread", each.into()),
+            ("max_map_count", max.into()),
+        ];
+        with_words(observed, limit("mappings", true, evidence))
     })
 }
 
@@ -208,9 +218,16 @@ fn runner(observed: &Observed, _: &MachineLimits) -> Option<Limit> {
     Some(limit("runner failed", false, [("reason", reason.into())]))
 }
 
+/// Half of what a response took beyond its wait had passed before the client even began the request. Client and
+/// server share the CPUs here, so more of them might have let the model go on.
+fn client_lag(observed: &Observed, _: &MachineLimits) -> Option<Limit> {
+    let p99 = observed.response_p99.filter(|p99| *p99 > observed.objective)?;
+    let lag = observed.client_lag_p99.filter(|lag| *lag * 2 >= p99.saturating_sub(observed.wait))?;
+    Some(limit("load client", true, [("send_lag_p99_ns", ns(lag)), ("response_p99_ns", ns(p99))]))
+}
+
 fn objective(observed: &Observed, _: &MachineLimits) -> Option<Limit> {
     let p99 = observed.response_p99.filter(|p99| *p99 > observed.objective)?;
-    let ns = |duration: Duration| Value::from(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX));
     Some(limit("objective", false, [("response_p99_ns", ns(p99)), ("objective_ns", ns(observed.objective))]))
 }
 
@@ -245,6 +262,10 @@ fn said(observed: &Observed, needles: &[&str]) -> bool {
         let words = words.to_lowercase();
         needles.iter().any(|needle| words.contains(needle))
     })
+}
+
+fn ns(duration: Duration) -> Value {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).into()
 }
 
 fn near(value: u64, max: u64) -> bool {

@@ -280,11 +280,20 @@ fn bad_input_is_one_clear_line() {
 
 #[test]
 fn what_does_not_conform_is_exit_code_3() {
-    let output = outcome(&["verify", "-m", "fake:dies", "--checks", "ready_and_stop_xyz"]);
+    let output = outcome(&["verify", "-m", "fake:dies", "--checks", "burst-loses-nothin"]);
     assert_eq!(code(&output), Some(2), "{}", stderr(&output));
-    assert!(stderr(&output).contains("unknown check"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("did you mean \"burst-loses-nothing\"?"), "{}", stderr(&output));
     // The fake runner dies of its first request, so whatever is asked of its handler fails.
-    let output = outcome(&["verify", "-m", "fake:dies", "--no-progress", "--format", "csv"]);
+    let output = outcome(&[
+        "verify",
+        "-m",
+        "fake:dies",
+        "--checks",
+        "burst-loses-nothing",
+        "--no-progress",
+        "--format",
+        "csv",
+    ]);
     assert_eq!(code(&output), Some(3), "{}", stderr(&output));
     assert!(String::from_utf8_lossy(&output.stdout).starts_with("variant,check,verdict,reason,seconds"));
 }

@@ -43,7 +43,8 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         command: command(),
         started_at: now(),
         ended_at: None,
-        partial: false,
+        // Until it has ended: a harness that is killed cannot say so any more.
+        partial: true,
         seed,
         workers,
         size: size.name().to_owned(),

@@ -29,6 +29,7 @@ fn missed() -> Observed {
         in_flight_peak: 900,
         sample: Some(sample()),
         response_p99: Some(Duration::from_millis(1_600)),
+        wait: Duration::from_secs(1),
         objective: Duration::from_millis(1_500),
         ..Observed::default()
     }
@@ -50,6 +51,14 @@ fn a_missed_objective_is_the_models_own() {
     let evidence = limit_of(&missed()).evidence;
     assert_eq!(evidence["response_p99_ns"], 1_600_000_000_u64);
     assert_eq!(evidence["objective_ns"], 1_500_000_000_u64);
+}
+
+#[test]
+fn a_client_that_was_late_itself_is_not_the_models_fault() {
+    let late = Observed { client_lag_p99: Some(Duration::from_millis(300)), ..missed() };
+    assert_eq!(named(&late), ("load client".into(), true));
+    let in_time = Observed { client_lag_p99: Some(Duration::from_millis(299)), ..missed() };
+    assert_eq!(named(&in_time).0, "objective");
 }
 
 #[test]
@@ -106,7 +115,7 @@ fn a_runner_that_died_of_its_mappings_is_explained_by_the_step_before() {
         ..missed()
     };
     assert_eq!(named(&died), ("mappings".into(), true));
-    assert_eq!(limit_of(&died).evidence["mappings"], 64_000);
+    assert_eq!(limit_of(&died).evidence["mappings_inferred"], 64_000);
     assert_eq!(named(&Observed { threads_last: Some(9_000), ..died }), ("runner failed".into(), false));
 }
 

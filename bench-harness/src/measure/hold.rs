@@ -121,6 +121,7 @@ fn take(
     let mut observed = Observed {
         offered: requests,
         model_limit: cell.contestant.in_flight_limit,
+        wait: step.wait,
         objective: values.objective(step),
         mappings_per_thread,
         ..Observed::default()

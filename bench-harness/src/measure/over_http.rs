@@ -198,6 +198,8 @@ pub(super) fn step(
     if client.rejected > 0 {
         observed.rejected.insert("status-503".to_owned(), client.rejected);
     }
+    let lag_ns = client.send_lag.quantile_ns(0.99);
+    observed.client_lag_p99 = lag_ns.map(Duration::from_nanos);
     observed.said.extend(client.first_errors.values().cloned());
     if client.completed == 0 {
         let classes = classes(&observed.failed, &observed.rejected);
@@ -206,6 +208,7 @@ pub(super) fn step(
     let mut measured = Measured::default();
     measured.metric("response_p50_ns", quantile(&client.response, 0.5));
     measured.metric("response_p99_ns", quantile(&client.response, 0.99));
+    measured.metric("send_lag_p99_ns", quantile(&client.send_lag, 0.99));
     measured.count("in_flight_peak", server.in_flight_peak);
     measured.metric("cpu_ns_per_request", per(seen.server_cpu_ns, server.completed));
     measured.metric("client_cpu_ns_per_request", per(client.cpu_ns, client.offered));
