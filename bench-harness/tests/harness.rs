@@ -84,7 +84,7 @@ fn a_runner_that_misbehaves_is_a_row_with_a_reason() {
     );
     assert_eq!(told("killed"), ("failed", "the runner was killed by SIGKILL while the result was awaited"));
     assert!(told("nonsense").1.starts_with("nonsense while the result was awaited: \"all is well\""));
-    assert_eq!(told("loses"), ("invalid", "check lost failed: 1 against 0"));
+    assert_eq!(told("loses"), ("failed", "only 99 of 100 requests completed: 1 lost"));
     assert_eq!(told("hurries").0, "invalid");
     assert_eq!(told("refuses"), ("unsupported", "it does not want to"));
     for row in &rows {

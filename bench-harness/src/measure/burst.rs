@@ -70,8 +70,9 @@ fn describe(id: &mut CellId, task: &ArrivalsTask) {
 
 fn figures(contestant: &Contestant, task: &ArrivalsTask, seen: &Seen) -> Result<Measured, NoFigures> {
     let result = &seen.result;
-    if result.completed == 0 {
-        return Err(in_process::nothing_completed(result));
+    // The bound is that of all requests: a burst of which a part was refused or given up has no elapsed time.
+    if result.completed < task.requests {
+        return Err(in_process::incomplete(result));
     }
     let least = task.plan.least_duration();
     let arrivals = Arrivals { requests: task.requests, spread: Duration::from_nanos(task.spread_ns) };
@@ -88,13 +89,6 @@ fn figures(contestant: &Contestant, task: &ArrivalsTask, seen: &Seen) -> Result<
     in_process::record(&mut measured, result);
     measured.note("in_flight_limit", contestant.in_flight_limit);
     measured.note("rss_max_bytes", seen.end.rss_max_bytes);
-    if !result.rejected.is_empty() {
-        measured.note("rejected", serde_json::json!(result.rejected));
-        measured.note("rejection_example", result.rejection_example.clone());
-    }
-    if !result.failed.is_empty() {
-        measured.note("failed", serde_json::json!(result.failed));
-    }
     measured.checks = audit::in_process(
         &audit::InProcess {
             task,

@@ -119,7 +119,7 @@ pub(super) fn step(
     }
     observed.said.extend(result.rejection_example.clone());
     if result.completed == 0 {
-        return Err(nothing_completed(result));
+        return Err(incomplete(result));
     }
     let mut measured = Measured::default();
     record(&mut measured, result);
@@ -143,8 +143,8 @@ pub(super) fn step(
     Ok(measured)
 }
 
-/// The reason of a row whose requests all came to nothing.
-pub(super) fn nothing_completed(result: &ArrivalsResult) -> NoFigures {
+/// The reason of a row whose requests came to too little for figures.
+pub(super) fn incomplete(result: &ArrivalsResult) -> NoFigures {
     let mut what: Vec<String> = Vec::new();
     for (class, count) in result.rejected.iter().chain(&result.failed) {
         what.push(format!("{count} {class}"));
@@ -157,5 +157,11 @@ pub(super) fn nothing_completed(result: &ArrivalsResult) -> NoFigures {
     }
     let example =
         result.rejection_example.as_ref().map(|said| format!("; it said: {said}")).unwrap_or_default();
-    NoFigures::failed(format!("none of {} requests completed: {}{example}", result.offered, what.join(", ")))
+    let completed =
+        if result.completed == 0 { "none".to_owned() } else { format!("only {}", result.completed) };
+    NoFigures::failed(format!(
+        "{completed} of {} requests completed: {}{example}",
+        result.offered,
+        what.join(", ")
+    ))
 }

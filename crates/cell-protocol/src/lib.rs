@@ -22,9 +22,9 @@ mod describe;
 mod event;
 
 pub use cell::{ArrivalsTask, CellSpec, ServeTask, Task};
-pub use latency_histogram::Histogram;
 pub use describe::{Ability, Description, Refusal, VariantDescription};
 pub use event::{ArrivalsResult, Command, Event, Ready, Snapshot, Stopped, Usage};
+pub use latency_histogram::Histogram;
 
 /// The version of these messages. A runner refuses a cell of another version.
 pub const PROTOCOL: u32 = 1;

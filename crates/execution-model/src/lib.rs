@@ -18,3 +18,6 @@ pub use runtime::{
     HandlerRuntime, Runtime, RuntimeConfig, RuntimeInfo, Server, ServerRuntime, ShutdownTimedOut, VariantInfo,
 };
 pub use workload::{Answer, BlockingStrategy, Job, Plan, Progress, ServerCounts, Step};
+
+/// The version of the standard library, for runtimes that use no other: that of the compiler.
+pub const STD_VERSION: &str = env!("STD_VERSION");

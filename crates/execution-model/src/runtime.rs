@@ -91,6 +91,12 @@ pub trait Runtime: Sized + Send + Sync + 'static {
     /// What the operating system refused.
     fn start(variant: Self::Variant, config: &RuntimeConfig) -> io::Result<Self>;
 
+    /// The live processes that carry requests out for this one, where the model has such. What they use
+    /// counts as the runtime's.
+    fn worker_processes(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     /// Finishes what was accepted and ends, by `deadline`.
     ///
     /// # Errors

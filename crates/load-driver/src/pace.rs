@@ -4,9 +4,12 @@
 //! after the last one": lateness of one start must not shift the following ones. The kernel wakes a
 //! sleeper some microseconds late, so the last [`SPIN_NS_MAX`] before a start are spent awake.
 
+use std::num::NonZeroU64;
+
 use rustix::event::epoll;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io;
+use rustix::thread::{clock_nanosleep_absolute, current_timer_slack, set_current_timer_slack};
 use rustix::time::{
     ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, clock_gettime,
     timerfd_create, timerfd_settime,
@@ -64,13 +67,22 @@ pub fn sleep_until(until_ns: u64) -> u64 {
         match step(now_ns, until_ns) {
             Step::Due => return now_ns,
             Step::Spin => std::hint::spin_loop(),
-            Step::Sleep { until_ns } => {
-                // A signal ends the sleep early; the loop asks again.
-                let _interrupted =
-                    rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &timespec(until_ns));
-            }
+            Step::Sleep { until_ns } => sleep_without_slack(until_ns),
         }
     }
+}
+
+/// Sleeps until `until_ns`, or until a signal comes.
+///
+/// The kernel may let an ordinary sleep end 50 us late, to wake several sleepers at once. That slack belongs to the
+/// thread, and threads that it starts inherit it: it is put back at once, or else the threads of a runtime that is
+/// driven from here would sleep in another way than those of a server.
+fn sleep_without_slack(until_ns: u64) {
+    let slack = current_timer_slack().ok().and_then(NonZeroU64::new);
+    // Where the slack cannot be set, the sleep is a little less exact, which the send lag shows.
+    let _set = set_current_timer_slack(NonZeroU64::new(1));
+    let _interrupted = clock_nanosleep_absolute(ClockId::Monotonic, &timespec(until_ns));
+    let _set = set_current_timer_slack(slack);
 }
 
 /// A timer that wakes an epoll loop at an absolute instant. epoll's own time-out counts milliseconds;
@@ -142,6 +154,8 @@ mod tests {
             let until_ns = monotonic_ns() + ahead_ns;
             assert!(sleep_until(until_ns) >= until_ns);
         }
+        let inherited = std::thread::spawn(current_timer_slack).join().expect("no panic");
+        assert!(inherited.is_ok_and(|slack_ns| slack_ns > 1), "nothing of it is left to other threads");
     }
 
     #[test]

@@ -23,6 +23,8 @@ const SWEEP: Duration = Duration::from_millis(250);
 const EVENTS: usize = 1024;
 /// How many connections are accepted before others have their turn.
 const ACCEPTS: usize = 64;
+/// Where several processes watch one listener, a connection wakes one of them and not all.
+const ACCEPTABLE: EventFlags = EventFlags::IN.union(EventFlags::EXCLUSIVE);
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
@@ -51,7 +53,7 @@ impl<E: Executor> EventLoop<E> {
     ) -> io::Result<EventLoop<E>> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         listener.set_nonblocking(true)?;
-        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
+        epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), ACCEPTABLE)?;
         epoll::add(&epoll, mailbox.bell(), EventData::new_u64(BELL), EventFlags::IN)?;
         Ok(EventLoop {
             epoll,
@@ -194,7 +196,7 @@ impl<E: Executor> EventLoop<E> {
         self.next_sweep = now + SWEEP;
         if let (Some(at), Some(listener)) = (self.accept_again, &self.listener)
             && now >= at
-            && epoll::add(&self.epoll, listener, EventData::new_u64(LISTENER), EventFlags::IN).is_ok()
+            && epoll::add(&self.epoll, listener, EventData::new_u64(LISTENER), ACCEPTABLE).is_ok()
         {
             self.accept_again = None;
         }

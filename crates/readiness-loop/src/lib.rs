@@ -5,6 +5,7 @@
 //! threads. Models that bring their own I/O do not use this crate: their reads and writes are theirs.
 
 mod event_loop;
+mod heap;
 mod mailbox;
 mod peer;
 mod server;
@@ -15,6 +16,7 @@ use execution_model::server::{Service, Work};
 use execution_model::{Answer, Job, Panicked};
 
 use crate::mailbox::Sender;
+pub use heap::{DeadlineHeap, Walk};
 pub use server::LoopServer;
 
 /// Who carries out the requests.

@@ -1,7 +1,7 @@
 //! The loop as a server: started on a thread of its own, drained by a flag and a wake.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -33,7 +33,19 @@ impl LoopServer {
         state: Arc<ServerState>,
         executor: impl Executor,
     ) -> io::Result<LoopServer> {
-        let listener = listen.bind()?;
+        LoopServer::start_on(listen.bind()?, state, executor)
+    }
+
+    /// Starts the loop's thread on a socket that listens already, and may be shared with other processes.
+    ///
+    /// # Errors
+    ///
+    /// The thread or the loop's descriptors cannot be had.
+    pub fn start_on(
+        listener: TcpListener,
+        state: Arc<ServerState>,
+        executor: impl Executor,
+    ) -> io::Result<LoopServer> {
         let address = listener.local_addr()?;
         let mailbox = Mailbox::new()?;
         let sender = mailbox.sender();

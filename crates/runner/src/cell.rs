@@ -87,7 +87,7 @@ fn run_arrivals<R: Runtime>(
                 measurement = Some(measure(Arc::clone(&runtime), ability, task.clone())?);
             }
             Command::Go => bail!("go came twice"),
-            Command::Snapshot => say(&snapshot(None))?,
+            Command::Snapshot => say(&snapshot(runtime.as_ref(), None))?,
             Command::Stop => {
                 let deadline = Instant::now() + Duration::from_nanos(spec.drain_ns);
                 let unfinished = measurement.map_or(0, |measurement| join(measurement, deadline));
@@ -119,7 +119,7 @@ fn measure<R: Runtime>(
             offer_with(&runtime, &offer, &mut || {});
         }
         let mut used = Vec::with_capacity(2);
-        let account = offer_with(&runtime, &offer, &mut || used.push(usage()));
+        let account = offer_with(&runtime, &offer, &mut || used.push(usage(&runtime.worker_processes())));
         let unfinished = account.unfinished;
         let mut result = result(account, task.requests);
         result.usage = used[1].since(used[0]);
@@ -204,7 +204,7 @@ fn run_server<R: Runtime>(
     for line in commands {
         match read_command(line)? {
             Command::Go => {}
-            Command::Snapshot => say(&snapshot(Some(server.as_ref())))?,
+            Command::Snapshot => say(&snapshot(&*runtime, Some(server.as_ref())))?,
             Command::Stop => {
                 let deadline = Instant::now() + Duration::from_nanos(spec.drain_ns);
                 let unfinished = server.drain(deadline);
@@ -222,11 +222,11 @@ fn ends_with_the_process<T>(runtime: T) -> ManuallyDrop<T> {
     ManuallyDrop::new(runtime)
 }
 
-fn snapshot(server: Option<&dyn RunningServer>) -> Event {
+fn snapshot<R: Runtime>(runtime: &R, server: Option<&dyn RunningServer>) -> Event {
     Event::Snapshot(Snapshot {
         at_monotonic_ns: pace::monotonic_ns(),
         server: server.map(RunningServer::counts),
-        usage: usage(),
+        usage: usage(&runtime.worker_processes()),
     })
 }
 

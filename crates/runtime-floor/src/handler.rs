@@ -6,13 +6,14 @@ use execution_model::{
     Answer, HandlerRuntime, Job, Panicked, Progress, Refused, RefusedBecause, Request, Step, Ticket,
     catch_unwind,
 };
+use readiness_loop::Walk;
 
 use crate::blocking;
 use crate::runtime::Floor;
 
 /// A request between two of its steps.
 #[derive(Debug)]
-pub(crate) struct Walk<E> {
+pub(crate) struct Walking<E> {
     job: Job,
     next_step: usize,
     progress: Progress,
@@ -24,19 +25,20 @@ pub(crate) trait End {
     fn end(self, answer: Result<Answer, Panicked>);
 }
 
-impl<E: End> Walk<E> {
-    pub(crate) fn new(job: Job, end: E) -> Walk<E> {
-        Walk { progress: Progress::new(job.seed), next_step: 0, job, end }
-    }
-
-    /// Walks until a wait, and hands itself back with the instant at which the wait is over; or to the end.
-    pub(crate) fn walk(mut self) -> Option<(Instant, Walk<E>)> {
+impl<E: End> Walk for Walking<E> {
+    fn walk(mut self) -> Option<(Instant, Walking<E>)> {
         match catch_unwind(|| self.handle()) {
             Ok(Some(until)) => return Some((until, self)),
             Ok(None) => self.end.end(Ok(self.progress.answer())),
             Err(panicked) => self.end.end(Err(panicked)),
         }
         None
+    }
+}
+
+impl<E: End> Walking<E> {
+    pub(crate) fn new(job: Job, end: E) -> Walking<E> {
+        Walking { progress: Progress::new(job.seed), next_step: 0, job, end }
     }
 
     fn handle(&mut self) -> Option<Instant> {

@@ -4,7 +4,6 @@
 
 mod blocking;
 mod handler;
-mod heap;
 mod runtime;
 mod server;
 

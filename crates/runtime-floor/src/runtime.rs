@@ -5,11 +5,13 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use execution_model::{Request, Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, Ticket, VariantInfo};
+use execution_model::{
+    Request, Runtime, RuntimeConfig, RuntimeInfo, STD_VERSION, ShutdownTimedOut, Ticket, VariantInfo,
+};
+use readiness_loop::DeadlineHeap;
 
 use crate::blocking::ONE_THREAD;
-use crate::handler::Walk;
-use crate::heap::DeadlineHeap;
+use crate::handler::Walking;
 
 /// The floor, for requests in process.
 #[derive(Debug)]
@@ -26,7 +28,7 @@ impl Runtime for Floor {
     const INFO: RuntimeInfo = RuntimeInfo {
         id: "floor",
         library: "std",
-        library_version: "the compiler's",
+        library_version: STD_VERSION,
         execution_model: "none: one thread and a heap of deadlines",
         suspends_by: "the request is put on the heap",
     };
@@ -74,7 +76,7 @@ impl Runtime for Floor {
 }
 
 fn run(requests: &Receiver<Request>) {
-    let mut heap = DeadlineHeap::<Ticket>::new();
+    let mut heap = DeadlineHeap::<Walking<Ticket>>::new();
     loop {
         heap.wake(Instant::now());
         let received = match heap.next_wake() {
@@ -84,7 +86,7 @@ fn run(requests: &Receiver<Request>) {
         match received {
             Ok(request) => {
                 let (job, ticket) = request.begin();
-                heap.go_on(Walk::new(job, ticket));
+                heap.go_on(Walking::new(job, ticket));
             }
             Err(RecvTimeoutError::Timeout) => {}
             // No more will come: finish what waits.

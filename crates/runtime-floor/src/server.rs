@@ -6,10 +6,9 @@ use std::time::Instant;
 
 use execution_model::server::{ListenSpec, ServerState, Service};
 use execution_model::{Answer, Panicked, ServerRuntime};
-use readiness_loop::{Executor, LoopServer, Reply, Task};
+use readiness_loop::{DeadlineHeap, Executor, LoopServer, Reply, Task};
 
-use crate::handler::{End, Walk};
-use crate::heap::DeadlineHeap;
+use crate::handler::{End, Walking};
 use crate::runtime::Floor;
 
 impl ServerRuntime for Floor {
@@ -21,7 +20,7 @@ impl ServerRuntime for Floor {
 }
 
 struct HeapExecutor {
-    heap: DeadlineHeap<Answering>,
+    heap: DeadlineHeap<Walking<Answering>>,
 }
 
 struct Answering {
@@ -32,7 +31,7 @@ struct Answering {
 impl Executor for HeapExecutor {
     fn execute(&mut self, task: Task) {
         let (job, service, reply) = task.begin();
-        self.heap.go_on(Walk::new(job, Answering { service, reply }));
+        self.heap.go_on(Walking::new(job, Answering { service, reply }));
     }
 
     fn next_wake(&self) -> Option<Instant> {

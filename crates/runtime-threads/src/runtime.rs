@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo};
+use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, STD_VERSION, ShutdownTimedOut, VariantInfo};
 
 use crate::blocking::NOBODY_TO_PROTECT;
 use crate::pool::Pool;
@@ -33,7 +33,7 @@ impl Runtime for Threads {
     const INFO: RuntimeInfo = RuntimeInfo {
         id: "threads",
         library: "std",
-        library_version: "the compiler's",
+        library_version: STD_VERSION,
         execution_model: "OS threads",
         suspends_by: "the kernel parks the thread",
     };

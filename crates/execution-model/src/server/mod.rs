@@ -9,4 +9,4 @@ mod state;
 pub use connection::{Connection, Next, Work};
 pub use listen::ListenSpec;
 pub use socket_server::{SocketServer, Sockets};
-pub use state::{OpenConnection, Place, ServerLimits, ServerState, Service};
+pub use state::{Counts, OpenConnection, Place, ServerLimits, ServerState, Service};

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use std::time::Duration;
 
 use workload::{Answer, BlockingStrategy, ServerCounts};
 
@@ -32,13 +32,17 @@ pub struct ServerLimits {
 pub struct ServerState {
     limits: ServerLimits,
     variant: VariantInfo,
-    epoch: Instant,
-    draining: AtomicBool,
-    counts: Counts,
+    /// A part for each process that serves: one, where the model has no processes.
+    parts: &'static [Counts],
+    /// The part that this process counts in.
+    own: usize,
 }
 
+/// What one process of a server counts. All zeros is a valid start, so it may lie in fresh memory that
+/// several processes map: a limit then holds for all of them, and each can tell the counts of all.
 #[derive(Debug, Default)]
-struct Counts {
+#[repr(C, align(64))]
+pub struct Counts {
     accepted: AtomicU64,
     completed: AtomicU64,
     rejected: AtomicU64,
@@ -56,19 +60,39 @@ struct Counts {
     accept_out_of_descriptors: AtomicU64,
     accept_failed: AtomicU64,
     connections_unstartable: AtomicU64,
+    /// In the first part, for all of them.
+    draining: AtomicBool,
 }
 
 impl ServerState {
     /// The state of a server of `variant` that has just begun.
     #[must_use]
     pub fn new(limits: ServerLimits, variant: VariantInfo) -> Arc<ServerState> {
-        Arc::new(ServerState {
-            limits,
-            variant,
-            epoch: Instant::now(),
-            draining: AtomicBool::new(false),
-            counts: Counts::default(),
-        })
+        // It lives as long as the process, which serves once.
+        ServerState::shared(limits, variant, Box::leak(Box::new([Counts::default()])), 0)
+    }
+
+    /// The state of a server whose processes share `parts`, as the process that counts in part `own`
+    /// sees it.
+    #[must_use]
+    pub fn shared(
+        limits: ServerLimits,
+        variant: VariantInfo,
+        parts: &'static [Counts],
+        own: usize,
+    ) -> Arc<ServerState> {
+        Arc::new(ServerState { limits, variant, parts, own })
+    }
+
+    /// Settles the part of a process that was killed: its connections are closed, and what they waited
+    /// for has failed. Nobody may count in that part meanwhile.
+    pub fn settle_killed(&self, part: usize) {
+        let counts = &self.parts[part];
+        let in_flight = counts.in_flight.swap(0, Relaxed);
+        counts.integral_ns.fetch_add(in_flight.wrapping_mul(now_ns()), Relaxed);
+        counts.admitted.store(0, Relaxed);
+        counts.connections.store(0, Relaxed);
+        counts.failed.store(counts.accepted.load(Relaxed) - counts.completed.load(Relaxed), Relaxed);
     }
 
     /// The limits.
@@ -80,8 +104,9 @@ impl ServerState {
     /// Takes a place for one plan, or says that none is free.
     #[must_use]
     pub fn admit(self: &Arc<Self>) -> Option<Place> {
-        let counts = &self.counts;
-        if counts.admitted.fetch_add(1, Relaxed) >= self.limits.in_flight || self.is_draining() {
+        let counts = self.own();
+        let before = counts.admitted.fetch_add(1, SeqCst);
+        if before + self.others(|counts| &counts.admitted) >= self.limits.in_flight || self.is_draining() {
             counts.admitted.fetch_sub(1, Relaxed);
             counts.rejected.fetch_add(1, Relaxed);
             return None;
@@ -93,8 +118,10 @@ impl ServerState {
     /// Counts a connection that was accepted, or says that it is one too many.
     #[must_use]
     pub fn open_connection(self: &Arc<Self>) -> Option<OpenConnection> {
-        let counts = &self.counts;
-        if counts.connections.fetch_add(1, Relaxed) >= self.limits.connections || self.is_draining() {
+        let counts = self.own();
+        let before = counts.connections.fetch_add(1, SeqCst);
+        if before + self.others(|counts| &counts.connections) >= self.limits.connections || self.is_draining()
+        {
             counts.connections.fetch_sub(1, Relaxed);
             counts.connections_rejected.fetch_add(1, Relaxed);
             return None;
@@ -110,8 +137,8 @@ impl ServerState {
         let errno = rustix::io::Errno::from_io_error(error);
         match errno {
             Some(rustix::io::Errno::CONNABORTED | rustix::io::Errno::INTR) => return Duration::ZERO,
-            Some(errno) if out_of_descriptors.contains(&errno) => &self.counts.accept_out_of_descriptors,
-            _ => &self.counts.accept_failed,
+            Some(errno) if out_of_descriptors.contains(&errno) => &self.own().accept_out_of_descriptors,
+            _ => &self.own().accept_failed,
         }
         .fetch_add(1, Relaxed);
         ACCEPT_BACK_OFF
@@ -119,44 +146,49 @@ impl ServerState {
 
     /// Counts a connection that could not be given what the model needs for one.
     pub fn connection_unstartable(&self) {
-        self.counts.connections_unstartable.fetch_add(1, Relaxed);
+        self.own().connections_unstartable.fetch_add(1, Relaxed);
     }
 
-    /// Begins to refuse new connections and requests.
+    /// Begins to refuse new connections and requests, in all processes.
     pub fn start_draining(&self) {
-        self.draining.store(true, Relaxed);
+        self.parts[0].draining.store(true, Relaxed);
     }
 
     /// Whether the server is draining.
     #[must_use]
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Relaxed)
+        self.parts[0].draining.load(Relaxed)
     }
 
-    /// The counts at this instant.
+    /// The counts at this instant, of all processes.
     #[must_use]
     pub fn counts(&self) -> ServerCounts {
-        let counts = &self.counts;
-        let get = |count: &AtomicU64| count.load(Relaxed);
-        let in_flight = get(&counts.in_flight);
-        ServerCounts {
-            accepted: get(&counts.accepted),
-            completed: get(&counts.completed),
-            rejected: get(&counts.rejected),
-            failed: get(&counts.failed),
-            refused: get(&counts.refused),
-            queued: get(&counts.admitted).saturating_sub(in_flight),
-            in_flight,
-            in_flight_peak: get(&counts.in_flight_peak),
-            in_flight_integral_ns: get(&counts.integral_ns)
-                .wrapping_add(in_flight.wrapping_mul(self.now_ns())),
-            connections_accepted: get(&counts.connections_accepted),
-            connections_rejected: get(&counts.connections_rejected),
-            connections: get(&counts.connections),
-            accept_out_of_descriptors: get(&counts.accept_out_of_descriptors),
-            accept_failed: get(&counts.accept_failed),
-            connections_unstartable: get(&counts.connections_unstartable),
+        let now_ns = now_ns();
+        let mut all = ServerCounts::default();
+        for counts in self.parts {
+            let get = |count: &AtomicU64| count.load(Relaxed);
+            let in_flight = get(&counts.in_flight);
+            all.accepted += get(&counts.accepted);
+            all.completed += get(&counts.completed);
+            all.rejected += get(&counts.rejected);
+            all.failed += get(&counts.failed);
+            all.refused += get(&counts.refused);
+            all.queued += get(&counts.admitted).saturating_sub(in_flight);
+            all.in_flight += in_flight;
+            // Each is a peak of all processes, seen by one of them.
+            all.in_flight_peak = all.in_flight_peak.max(get(&counts.in_flight_peak));
+            all.in_flight_integral_ns = all
+                .in_flight_integral_ns
+                .wrapping_add(get(&counts.integral_ns))
+                .wrapping_add(in_flight.wrapping_mul(now_ns));
+            all.connections_accepted += get(&counts.connections_accepted);
+            all.connections_rejected += get(&counts.connections_rejected);
+            all.connections += get(&counts.connections);
+            all.accept_out_of_descriptors += get(&counts.accept_out_of_descriptors);
+            all.accept_failed += get(&counts.accept_failed);
+            all.connections_unstartable += get(&counts.connections_unstartable);
         }
+        all
     }
 
     /// The counts in the Prometheus text exposition format.
@@ -200,12 +232,25 @@ impl ServerState {
 
     /// Counts a request that was answered with a 4xx.
     pub(crate) fn request_refused(&self) {
-        self.counts.refused.fetch_add(1, Relaxed);
+        self.own().refused.fetch_add(1, Relaxed);
     }
 
-    fn now_ns(&self) -> u64 {
-        u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    fn own(&self) -> &'static Counts {
+        &self.parts[self.own]
     }
+
+    /// The sum of a gauge over the other processes.
+    fn others(&self, gauge: impl Fn(&Counts) -> &AtomicU64) -> u64 {
+        let others = self.parts.iter().enumerate().filter(|(part, _)| *part != self.own);
+        others.map(|(_, counts)| gauge(counts).load(SeqCst)).sum()
+    }
+}
+
+/// `CLOCK_MONOTONIC`, which is the same in every process.
+fn now_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let (seconds, nanoseconds) = (now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs());
+    seconds * 1_000_000_000 + nanoseconds
 }
 
 /// A plan's place among those that the server has accepted. One that is dropped before its service
@@ -221,20 +266,21 @@ impl Place {
     #[must_use]
     pub fn begin(mut self) -> Service {
         self.begun = true;
-        let counts = &self.state.counts;
-        let in_flight = counts.in_flight.fetch_add(1, Relaxed) + 1;
+        let counts = self.state.own();
+        let own = counts.in_flight.fetch_add(1, Relaxed) + 1;
+        let in_flight = own + self.state.others(|counts| &counts.in_flight);
         // A plain look first: the peak rarely moves, and a write would take the line from other cores.
         if in_flight > counts.in_flight_peak.load(Relaxed) {
             counts.in_flight_peak.fetch_max(in_flight, Relaxed);
         }
-        counts.integral_ns.fetch_sub(self.state.now_ns(), Relaxed);
+        counts.integral_ns.fetch_sub(now_ns(), Relaxed);
         Service { place: self, completed: false }
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let counts = &self.state.counts;
+        let counts = self.state.own();
         counts.admitted.fetch_sub(1, Relaxed);
         if !self.begun {
             counts.accepted.fetch_sub(1, Relaxed);
@@ -267,10 +313,10 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        let state = &self.place.state;
-        state.counts.integral_ns.fetch_add(state.now_ns(), Relaxed);
-        state.counts.in_flight.fetch_sub(1, Relaxed);
-        if self.completed { &state.counts.completed } else { &state.counts.failed }.fetch_add(1, Relaxed);
+        let counts = self.place.state.own();
+        counts.integral_ns.fetch_add(now_ns(), Relaxed);
+        counts.in_flight.fetch_sub(1, Relaxed);
+        if self.completed { &counts.completed } else { &counts.failed }.fetch_add(1, Relaxed);
     }
 }
 
@@ -290,78 +336,9 @@ impl OpenConnection {
 
 impl Drop for OpenConnection {
     fn drop(&mut self) {
-        self.state.counts.connections.fetch_sub(1, Relaxed);
+        self.state.own().connections.fetch_sub(1, Relaxed);
     }
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-
-    pub(crate) fn state(in_flight: u64, connections: u64) -> Arc<ServerState> {
-        let limits = ServerLimits {
-            in_flight,
-            connections,
-            idle: Duration::from_secs(60),
-            request: Duration::from_secs(10),
-        };
-        let variant = VariantInfo {
-            name: "only".into(),
-            summary: String::new(),
-            in_flight_limit: None,
-            thread_per_request: false,
-            refuses_offload: None,
-            refuses_in_place: Some("it cannot"),
-        };
-        ServerState::new(limits, variant)
-    }
-
-    #[test]
-    fn admission_ends_at_the_limit_and_every_plan_is_counted_once() {
-        let state = state(3, 1);
-        let first = state.admit().unwrap().begin();
-        let second = state.admit().unwrap().begin();
-        let queued = state.admit().unwrap();
-        assert_eq!((state.counts().in_flight, state.counts().queued), (2, 1));
-        assert!(state.admit().is_none());
-        first.complete();
-        drop(second);
-        drop(queued);
-        state.start_draining();
-        assert!(state.admit().is_none());
-        let counts = state.counts();
-        let seen = (counts.accepted, counts.completed, counts.failed, counts.rejected, counts.in_flight_peak);
-        assert_eq!(seen, (2, 1, 1, 3, 2));
-        assert_eq!((counts.in_flight, counts.queued), (0, 0));
-    }
-
-    #[test]
-    fn the_integral_counts_what_is_still_in_flight() {
-        let state = state(2, 1);
-        let _stays = state.admit().unwrap().begin();
-        std::thread::sleep(Duration::from_millis(20));
-        let so_far = state.counts().in_flight_integral_ns;
-        assert!((20_000_000..2_000_000_000).contains(&so_far), "{so_far}");
-    }
-
-    #[test]
-    fn connections_end_at_their_limit() {
-        let state = state(2, 1);
-        let open = state.open_connection().unwrap();
-        assert!(state.open_connection().is_none());
-        drop(open);
-        assert!(state.open_connection().is_some());
-        assert_eq!(state.counts().connections_rejected, 1);
-    }
-
-    #[test]
-    fn a_lack_of_descriptors_is_told_from_other_failures() {
-        let state = state(1, 1);
-        let fail = |errno: rustix::io::Errno| state.accept_failed(&errno.into());
-        assert!(!fail(rustix::io::Errno::MFILE).is_zero());
-        assert!(!fail(rustix::io::Errno::NOMEM).is_zero());
-        assert!(fail(rustix::io::Errno::CONNABORTED).is_zero());
-        let counts = state.counts();
-        assert_eq!((counts.accept_out_of_descriptors, counts.accept_failed), (1, 1));
-    }
-}
+pub(crate) mod tests;

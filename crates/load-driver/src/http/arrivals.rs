@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::connection::{Connection, State};
+use super::open::OpenLoop;
 
 /// Time between the new attempts of all connections together while none can be opened: at most 1,000 a second.
 const RECONNECT_GAP_NS: u64 = 1_000_000;
@@ -16,6 +17,8 @@ pub(super) enum Arrivals {
     Closed { end_ns: u64 },
     /// A connection ends with its request; its slot is used again.
     OneEach(OpenSlots),
+    /// Requests come by a schedule; a connection goes on with one that waits, or waits for one.
+    Open(Box<OpenLoop>),
 }
 
 impl Arrivals {
@@ -28,6 +31,11 @@ impl Arrivals {
     #[inline]
     pub(super) fn next_follows(&self, now_ns: u64) -> bool {
         matches!(self, Self::Closed { end_ns } if now_ns < *end_ns)
+    }
+
+    /// Whether a connection that has failed now will be opened again.
+    pub(super) fn opens_again(&self, now_ns: u64) -> bool {
+        self.next_follows(now_ns) || matches!(self, Self::Open(_))
     }
 }
 

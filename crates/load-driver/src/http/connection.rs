@@ -74,12 +74,12 @@ impl Connection {
         }
     }
 
-    /// When something must happen if no event comes; none if nothing need.
-    pub(super) fn deadline_ns(&self, timeout_ns: u64, closing_grace_ns: u64) -> Option<u64> {
+    /// When something must happen if no event comes; none if nothing need. The request's own deadline is given.
+    pub(super) fn deadline_ns(&self, request_ns: u64, timeout_ns: u64, closing_grace_ns: u64) -> Option<u64> {
         match self.state {
             State::BackOff => Some(self.state_ns),
             State::Closing => Some(self.state_ns.saturating_add(closing_grace_ns)),
-            _ if self.has_request => Some(self.times.begun_ns.saturating_add(timeout_ns)),
+            _ if self.has_request => Some(request_ns),
             State::Connecting => Some(self.state_ns.saturating_add(timeout_ns)),
             State::Vacant | State::Idle | State::Sending | State::Waiting => None,
         }

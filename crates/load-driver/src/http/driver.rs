@@ -43,7 +43,7 @@ pub(super) struct Driver<'spec> {
     pub(super) verifier: Verifier,
     pub(super) buffer: Vec<u8>,
     events: Vec<epoll::Event>,
-    usage: UsageMeter,
+    pub(super) usage: UsageMeter,
     pub(super) tally: Tally,
     pub(super) arrivals: Arrivals,
     pub(super) reconnects: Reconnects,
@@ -78,6 +78,7 @@ impl<'spec> Driver<'spec> {
     pub(super) fn run(mut self) -> Result<HttpLoadResult, HttpLoadError> {
         let used = match self.spec.load {
             HttpLoad::Closed { warmup_ns, duration_ns } => self.run_closed(warmup_ns, duration_ns)?,
+            HttpLoad::Open { .. } => self.run_open()?,
             HttpLoad::OneEach { requests, spread_ns, first, stride } => {
                 self.run_one_each(|start_ns| Schedule::new(start_ns, spread_ns, requests, first, stride))?
             }
@@ -153,7 +154,7 @@ impl<'spec> Driver<'spec> {
     }
 
     /// Opens all connections. One that cannot be opened is tried again when the load begins.
-    fn set_up(&mut self) -> Result<(), HttpLoadError> {
+    pub(super) fn set_up(&mut self) -> Result<(), HttpLoadError> {
         let mut unopened = 0..self.connections.len();
         while !unopened.is_empty() || self.setting_up > 0 {
             while self.setting_up < SETUP_CONNECTING_MAX
@@ -168,7 +169,7 @@ impl<'spec> Driver<'spec> {
         Ok(())
     }
 
-    fn wait_for_start(&self) -> Result<u64, HttpLoadError> {
+    pub(super) fn wait_for_start(&self) -> Result<u64, HttpLoadError> {
         let now_ns = monotonic_ns();
         let Some(start_ns) = self.spec.start_at_monotonic_ns else { return Ok(now_ns) };
         if start_ns < now_ns {
@@ -196,6 +197,17 @@ impl<'spec> Driver<'spec> {
     /// Handles the deadlines that are due, and the events that are there or come before `wake_ns`; with a `wake_ns` up to
     /// `now_ns` it does not wait for any. Returns the number of events.
     fn turn(&mut self, now_ns: u64, wake_ns: u64) -> Result<usize, HttpLoadError> {
+        self.turn_with(now_ns, wake_ns, |_| {})
+    }
+
+    /// The same, with something to do after each event.
+    #[inline]
+    pub(super) fn turn_with(
+        &mut self,
+        now_ns: u64,
+        wake_ns: u64,
+        mut between: impl FnMut(&mut Self),
+    ) -> Result<usize, HttpLoadError> {
         self.handle_deadlines(now_ns);
         let timeout = if wake_ns <= now_ns {
             Some(timespec(0))
@@ -216,6 +228,7 @@ impl<'spec> Driver<'spec> {
             let token = event.data.u64();
             if token != TIMER_TOKEN {
                 self.on_event(token, event.flags);
+                between(self);
             }
         }
         let count = events.len();

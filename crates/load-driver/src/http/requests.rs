@@ -7,14 +7,14 @@ use super::arrivals::Arrivals;
 use super::connection::{Discarded, Received, State};
 use super::driver::Driver;
 use super::failure::Failure;
+use super::open::Freed;
 use super::response::Verdict;
 use super::socket::begin_connect;
 use super::tally::Times;
-use super::timers::NO_TIMER;
 use crate::pace::monotonic_ns;
 
 /// How long a server may take to close a connection after its last answer, before this side does.
-const CLOSING_GRACE_NS: u64 = 100_000_000;
+pub(super) const CLOSING_GRACE_NS: u64 = 100_000_000;
 /// The first back-off of a connection after a failure; each further one in a row is twice as long.
 const BACK_OFF_NS_MIN: u64 = 1_000_000;
 /// The longest back-off of a connection.
@@ -28,10 +28,10 @@ const READABLE: EventFlags = EventFlags::IN.union(PEER_CLOSED);
 
 /// How a request ended, and what is left of its connection.
 #[derive(Clone, Copy, Debug)]
-struct Ending {
-    verdict: Verdict,
-    keep_alive: bool,
-    peer_closed: bool,
+pub(super) struct Ending {
+    pub(super) verdict: Verdict,
+    pub(super) keep_alive: bool,
+    pub(super) peer_closed: bool,
 }
 
 impl Driver<'_> {
@@ -55,7 +55,7 @@ impl Driver<'_> {
         self.tally.lagged(now_ns - intended_ns);
         let slot = match &mut self.arrivals {
             Arrivals::OneEach(slots) => slots.take(&mut self.connections),
-            Arrivals::None | Arrivals::Closed { .. } => None,
+            Arrivals::None | Arrivals::Closed { .. } | Arrivals::Open(_) => None,
         };
         match slot {
             Some(slot) => self.begin(slot as usize, intended_ns, now_ns),
@@ -139,7 +139,7 @@ impl Driver<'_> {
     }
 
     #[inline]
-    fn send(&mut self, slot: usize, now_ns: u64) {
+    pub(super) fn send(&mut self, slot: usize, now_ns: u64) {
         let connection = &mut self.connections[slot];
         connection.times.sent_ns = now_ns;
         if let Err(failure) = connection.send(&self.request) {
@@ -148,7 +148,7 @@ impl Driver<'_> {
     }
 
     #[inline]
-    fn receive(&mut self, slot: usize, flags: EventFlags) {
+    pub(super) fn receive(&mut self, slot: usize, flags: EventFlags) {
         let peer_closed = flags.intersects(PEER_CLOSED);
         let connection = &mut self.connections[slot];
         let received = connection.receive(&mut self.verifier, &mut self.buffer, peer_closed);
@@ -161,7 +161,7 @@ impl Driver<'_> {
 
     /// The one place where a request on a connection ends.
     #[inline]
-    fn end(&mut self, slot: usize, ending: Ending, now_ns: u64) {
+    pub(super) fn end(&mut self, slot: usize, ending: Ending, now_ns: u64) {
         let Ending { verdict, keep_alive, peer_closed } = ending;
         let connection = &mut self.connections[slot];
         let times = connection.times;
@@ -176,13 +176,19 @@ impl Driver<'_> {
             return self.send(slot, now_ns);
         }
         connection.has_request = false;
-        self.tally.end(times, verdict, now_ns, example);
+        if matches!(self.arrivals, Arrivals::Open(_)) {
+            self.tally.end_open(times, verdict, now_ns, example);
+        } else {
+            self.tally.end(times, verdict, now_ns, example);
+        }
         match verdict {
             Verdict::TimedOut => self.back_off(slot, now_ns),
             Verdict::Failed(failure) if !failure.is_answer() => self.back_off(slot, now_ns),
             _ if peer_closed => self.release(slot, now_ns),
             _ if keep_alive && !matches!(self.arrivals, Arrivals::OneEach(_)) => {
+                connection.failures = 0;
                 connection.state = State::Idle;
+                self.freed(slot, Freed::Idle, now_ns);
             }
             _ => self.await_close(slot, now_ns),
         }
@@ -230,19 +236,21 @@ impl Driver<'_> {
         }
     }
 
-    /// Closes a connection that did its work; a closed loop opens the next one at once.
-    fn release(&mut self, slot: usize, now_ns: u64) {
+    /// Closes a connection that did its work; a closed loop opens the next one at once, an open one when a request needs it.
+    pub(super) fn release(&mut self, slot: usize, now_ns: u64) {
         self.connections[slot].close();
         if let Arrivals::OneEach(slots) = &mut self.arrivals {
             slots.release(slot_number(slot));
         } else if self.arrivals.next_follows(now_ns) {
             self.begin(slot, now_ns, now_ns);
+        } else {
+            self.freed(slot, Freed::Vacant, now_ns);
         }
     }
 
-    /// Closes a connection that failed; a closed loop opens the next one after a while.
+    /// Closes a connection that failed; a closed or open loop opens the next one after a while at the earliest.
     fn back_off(&mut self, slot: usize, now_ns: u64) {
-        if !self.arrivals.next_follows(now_ns) {
+        if !self.arrivals.opens_again(now_ns) {
             return self.release(slot, now_ns);
         }
         let connection = &mut self.connections[slot];
@@ -252,51 +260,6 @@ impl Driver<'_> {
         connection.state = State::BackOff;
         connection.state_ns = self.reconnects.earliest_ns(now_ns.saturating_add(wait_ns));
         self.timers.schedule(slot_number(slot), connection.state_ns, &mut connection.timer_ns);
-    }
-
-    /// Handles all deadlines up to `now_ns`.
-    pub(super) fn handle_deadlines(&mut self, now_ns: u64) {
-        while let Some((at_ns, slot)) = self.timers.pop_due(now_ns) {
-            let connection = &mut self.connections[slot as usize];
-            if connection.timer_ns != at_ns {
-                continue;
-            }
-            connection.timer_ns = NO_TIMER;
-            match connection.deadline_ns(self.spec.timeout_ns, CLOSING_GRACE_NS) {
-                None => {}
-                Some(later_ns) if later_ns > now_ns => {
-                    self.timers.schedule(slot, later_ns, &mut connection.timer_ns);
-                }
-                Some(_) => self.on_deadline(slot as usize),
-            }
-        }
-    }
-
-    fn on_deadline(&mut self, slot: usize) {
-        let connection = &mut self.connections[slot];
-        match connection.state {
-            State::BackOff => {
-                connection.state = State::Vacant;
-                self.release(slot, monotonic_ns());
-            }
-            State::Closing => self.release(slot, monotonic_ns()),
-            State::Connecting if !connection.has_request => {
-                connection.close();
-                self.setting_up -= 1;
-            }
-            _ => {
-                // This thread may have been kept from reading an answer that is there.
-                let begun_ns = connection.times.begun_ns;
-                if connection.state == State::Waiting {
-                    self.receive(slot, EventFlags::IN);
-                }
-                let connection = &self.connections[slot];
-                if connection.has_request && connection.times.begun_ns == begun_ns {
-                    let ending = Ending { verdict: Verdict::TimedOut, keep_alive: false, peer_closed: false };
-                    self.end(slot, ending, monotonic_ns());
-                }
-            }
-        }
     }
 }
 

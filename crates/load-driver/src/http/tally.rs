@@ -1,23 +1,29 @@
 //! Counts and times of requests, and which of them belong to the window.
 
+mod open;
+
 use std::collections::BTreeMap;
 
 use super::HttpLoadResult;
 use super::failure::Failure;
+use super::level::Level;
 use super::response::Verdict;
 use super::usage::Usage;
 use crate::recorder::Histogram;
 
 /// The instants of one request, in nanoseconds of the monotonic clock.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Times {
     /// When the schedule, or the closed loop, says that it begins.
     pub(super) intended_ns: u64,
-    /// When the client acted on it: sent, or began to connect.
+    /// When the client acted on it: sent, began to connect, or had it wait for a connection.
     pub(super) begun_ns: u64,
-    /// When the client began to send.
+    /// When the client began to send; of an open loop, [`NOT_SENT`] before.
     pub(super) sent_ns: u64,
 }
+
+/// The instant of sending a request that has not been sent.
+pub(super) const NOT_SENT: u64 = u64::MAX;
 
 /// The recorder of one run. Recording allocates nothing, but for the first error of each class.
 #[derive(Debug, Default)]
@@ -28,20 +34,25 @@ pub(super) struct Tally {
     completed: u64,
     rejected: u64,
     timed_out: u64,
+    timed_out_unsent: u64,
     in_flight_at_end: u64,
+    unsent_at_end: u64,
     errors: BTreeMap<Failure, (u64, String)>,
     warmup_finished: u64,
     drain_finished: u64,
     connected: u64,
+    sent: u64,
+    completed_in_window: u64,
+    dispatched_to_ns: u64,
+    rate_asked_per_s: f64,
     response: Histogram,
     service: Histogram,
     send_lag: Histogram,
+    connection_wait: Histogram,
     connect: Histogram,
     drain_response: Histogram,
-    in_flight: u64,
-    in_flight_max: u64,
-    in_flight_integral: u128,
-    integrated_to_ns: u64,
+    in_flight: Level,
+    waiting: Level,
     last_outcome_ns: u64,
     pub(super) spin_ns: u64,
 }
@@ -50,12 +61,13 @@ impl Tally {
     /// Sets the window, before the first request begins. A window without a known end has `u64::MAX`.
     pub(super) fn set_window(&mut self, begin_ns: u64, end_ns: u64) {
         (self.begin_ns, self.end_ns) = (begin_ns, end_ns);
-        self.integrated_to_ns = begin_ns;
+        self.in_flight.set_window(begin_ns, end_ns);
+        self.waiting.set_window(begin_ns, end_ns);
         self.last_outcome_ns = begin_ns;
     }
 
     pub(super) fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.in_flight.value()
     }
 
     /// Counts an opened connection.
@@ -71,10 +83,8 @@ impl Tally {
 
     /// A request begins.
     pub(super) fn begin(&mut self, now_ns: u64) {
-        self.integrate(now_ns);
         self.begun += 1;
-        self.in_flight += 1;
-        self.in_flight_max = self.in_flight_max.max(self.in_flight);
+        self.in_flight.rise(now_ns);
     }
 
     /// A request ends as it begins, without ever being in flight.
@@ -85,8 +95,7 @@ impl Tally {
 
     /// A request ends, and nothing takes its place yet.
     pub(super) fn end(&mut self, times: Times, verdict: Verdict, now_ns: u64, example: Option<&str>) {
-        self.integrate(now_ns);
-        self.in_flight -= 1;
+        self.in_flight.fall(now_ns);
         self.record(times, verdict, now_ns, example);
     }
 
@@ -106,8 +115,7 @@ impl Tally {
 
     /// A request still has no answer when the drain is over.
     pub(super) fn cut(&mut self, times: Times, now_ns: u64) {
-        self.integrate(now_ns);
-        self.in_flight -= 1;
+        self.in_flight.fall(now_ns);
         self.last_outcome_ns = self.last_outcome_ns.max(now_ns);
         self.in_flight_at_end += 1;
         self.response.record(now_ns.saturating_sub(times.intended_ns));
@@ -135,10 +143,12 @@ impl Tally {
                 self.timed_out += 1;
                 self.response.record(response_ns);
             }
-            Verdict::Failed(failure) => {
-                self.errors.entry(failure).or_insert_with(|| (0, failure.example(example))).0 += 1;
-            }
+            Verdict::Failed(failure) => self.fail(failure, example),
         }
+    }
+
+    fn fail(&mut self, failure: Failure, example: Option<&str>) {
+        self.errors.entry(failure).or_insert_with(|| (0, failure.example(example))).0 += 1;
     }
 
     #[cold]
@@ -156,17 +166,9 @@ impl Tally {
         }
     }
 
-    /// Adds to the integral what was in flight since the last change, as far as it lies in the window.
-    fn integrate(&mut self, now_ns: u64) {
-        let to_ns = now_ns.min(self.end_ns);
-        if to_ns > self.integrated_to_ns {
-            self.in_flight_integral += u128::from(self.in_flight) * u128::from(to_ns - self.integrated_to_ns);
-            self.integrated_to_ns = to_ns;
-        }
-    }
-
     /// The result, when no request is in flight any more; `used` is what the thread used in the window.
     pub(super) fn into_result(self, used: Usage) -> HttpLoadResult {
+        let is_open = self.rate_asked_per_s > 0.0;
         let window_end_ns = if self.end_ns == u64::MAX { self.last_outcome_ns } else { self.end_ns };
         let (mut errors, mut first_errors) = (BTreeMap::new(), BTreeMap::new());
         for (failure, (count, example)) in self.errors {
@@ -180,31 +182,40 @@ impl Tally {
             completed: self.completed,
             rejected: self.rejected,
             timed_out: self.timed_out,
+            timed_out_unsent: self.timed_out_unsent,
             in_flight_at_end: self.in_flight_at_end,
+            unsent_at_end: self.unsent_at_end,
             errors,
             first_errors,
             warmup_finished: self.warmup_finished,
             drain_finished: self.drain_finished,
             elapsed_ns: window_end_ns - self.begin_ns,
+            // Other loads complete nothing in the window that they do not count, and the reverse.
+            completed_in_window: if is_open { self.completed_in_window } else { self.completed },
+            rate_asked_per_s: self.rate_asked_per_s,
+            sent: self.sent,
+            dispatch_elapsed_ns: if is_open {
+                self.dispatched_to_ns.max(self.end_ns) - self.begin_ns
+            } else {
+                0
+            },
             connected: self.connected,
             response: self.response,
             service: self.service,
             send_lag: self.send_lag,
+            connection_wait: self.connection_wait,
             connect: self.connect,
             drain_response: self.drain_response,
-            in_flight_integral_ns: to_f64(self.in_flight_integral),
-            in_flight_max: self.in_flight_max,
+            in_flight_integral_ns: self.in_flight.integral_ns(),
+            in_flight_max: self.in_flight.max(),
+            waiting_integral_ns: self.waiting.integral_ns(),
+            waiting_max: self.waiting.max(),
             cpu_ns: used.cpu_ns,
             spin_ns: self.spin_ns,
             voluntary_switches: used.voluntary_switches,
             involuntary_switches: used.involuntary_switches,
         }
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a relative error of 1e-16 is far below the clock's own")]
-fn to_f64(integral: u128) -> f64 {
-    integral as f64
 }
 
 #[cfg(test)]

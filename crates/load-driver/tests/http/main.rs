@@ -2,4 +2,5 @@
 
 mod closed;
 mod one_each;
+mod open;
 mod servers;

@@ -1,37 +1,44 @@
-//! The requests that wait, the one that is due next on top.
+//! Requests that wait, the one that is due next on top: for those who carry requests out on one thread.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
-use crate::handler::{End, Walk};
+/// A request that goes on from wait to wait.
+pub trait Walk: Sized {
+    /// Goes on until a wait, and hands itself back with the instant at which the wait is over; or to the
+    /// end.
+    fn walk(self) -> Option<(Instant, Self)>;
+}
 
 /// A heap of requests that wait.
 #[derive(Debug)]
-pub(crate) struct DeadlineHeap<E> {
-    waiting: BinaryHeap<Reverse<Waiting<E>>>,
+pub struct DeadlineHeap<W> {
+    waiting: BinaryHeap<Reverse<Waiting<W>>>,
 }
 
 #[derive(Debug)]
-struct Waiting<E> {
+struct Waiting<W> {
     until: Instant,
-    walk: Walk<E>,
+    walk: W,
 }
 
-impl<E: End> DeadlineHeap<E> {
-    pub(crate) fn new() -> DeadlineHeap<E> {
+impl<W: Walk> DeadlineHeap<W> {
+    /// Nothing waits.
+    #[must_use]
+    pub fn new() -> DeadlineHeap<W> {
         DeadlineHeap { waiting: BinaryHeap::new() }
     }
 
     /// Walks a request, and keeps it if it waits.
-    pub(crate) fn go_on(&mut self, walk: Walk<E>) {
+    pub fn go_on(&mut self, walk: W) {
         if let Some((until, walk)) = walk.walk() {
             self.waiting.push(Reverse(Waiting { until, walk }));
         }
     }
 
     /// Takes on every request whose wait is over at `now`.
-    pub(crate) fn wake(&mut self, now: Instant) {
+    pub fn wake(&mut self, now: Instant) {
         while self.waiting.peek().is_some_and(|Reverse(first)| first.until <= now) {
             if let Some(Reverse(due)) = self.waiting.pop() {
                 self.go_on(due.walk);
@@ -39,27 +46,35 @@ impl<E: End> DeadlineHeap<E> {
         }
     }
 
-    pub(crate) fn next_wake(&self) -> Option<Instant> {
+    /// When the first wait is over.
+    #[must_use]
+    pub fn next_wake(&self) -> Option<Instant> {
         self.waiting.peek().map(|Reverse(first)| first.until)
     }
 }
 
-impl<E> Ord for Waiting<E> {
+impl<W: Walk> Default for DeadlineHeap<W> {
+    fn default() -> Self {
+        DeadlineHeap::new()
+    }
+}
+
+impl<W> Ord for Waiting<W> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.until.cmp(&other.until)
     }
 }
 
-impl<E> PartialOrd for Waiting<E> {
+impl<W> PartialOrd for Waiting<W> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<E> PartialEq for Waiting<E> {
+impl<W> PartialEq for Waiting<W> {
     fn eq(&self, other: &Self) -> bool {
         self.until == other.until
     }
 }
 
-impl<E> Eq for Waiting<E> {}
+impl<W> Eq for Waiting<W> {}

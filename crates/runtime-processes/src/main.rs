@@ -1,0 +1,25 @@
+//! Prefork: worker processes that share a listener, each with an event loop or a few threads.
+
+mod blocking;
+mod handler;
+mod link;
+mod runtime;
+mod server;
+mod shared;
+mod variant;
+mod wire;
+mod worker;
+
+use std::process::ExitCode;
+
+use runner::Abilities;
+
+fn main() -> ExitCode {
+    if let Some(ended) = worker::run_if_asked() {
+        return ended;
+    }
+    let abilities = Abilities { handler: runner::handler(), server: runner::server() };
+    let ended = runner::run::<runtime::Processes>(abilities);
+    runtime::end_workers();
+    ended
+}
