@@ -106,7 +106,7 @@ pub(crate) struct Values {
     /// Worker threads, or processes, of each runtime; by default the CPUs that this process may use
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) workers: Option<u32>,
-    /// Take the experiments' values from this file
+    /// Take the values that this file states, in the place of the experiments' own
     #[arg(long = "experiments", value_name = "FILE")]
     pub(crate) experiments_file: Option<PathBuf>,
 }
@@ -117,7 +117,7 @@ pub(crate) struct Cell {
     pub(crate) runtime: String,
     /// The experiment, such as capacity.burst
     pub(crate) experiment: String,
-    /// Values in the place of the experiment's own: requests=N, plan=wait=1ms, wait=1s, spread=800ms, warm=true
+    /// Values in the place of the experiment's own, as its file names them: requests=2000, plan=wait=1ms, steps=100,500
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) values_given: Vec<String>,
     /// The quick size

@@ -5,61 +5,56 @@ use std::time::Duration;
 use prediction::little;
 
 use crate::contestant::Contestant;
-use crate::experiment::{Capacity, Experiment, Hold, Size};
+use crate::experiment::{Hold, Values};
 use crate::limit::MachineLimits;
-use crate::matrix::Cell;
+use crate::matrix::{Cell, Point};
 
 /// The time of one cell of the matrix; for a ramp, of all steps that it is expected to take.
-pub(crate) fn cell(capacity: &Capacity, size: Size, machine: &MachineLimits, cell: &Cell<'_>) -> Duration {
-    match cell.experiment {
-        Experiment::Burst => burst(capacity, size, cell),
-        Experiment::HoldTasks | Experiment::Hold => ramp(capacity, size, machine, cell),
+pub(crate) fn cell(values: &Values, machine: &MachineLimits, cell: &Cell<'_>) -> Duration {
+    match cell.point {
+        Point::Burst { warm } => burst(values, cell.contestant, warm),
+        Point::HoldTasks => {
+            let one = |requests| step(values, &values.capacity.hold_tasks, cell.contestant, requests);
+            let known = threads(machine, cell.contestant);
+            expected(&values.capacity.hold_tasks, known, cell.contestant).into_iter().map(one).sum()
+        }
+        Point::Hold => {
+            let hold = &values.capacity.hold;
+            let client = |requests| values.estimate.client + each(values.estimate.request, requests);
+            let one = |requests| client(requests) + step(values, hold, cell.contestant, requests);
+            let known = threads(machine, cell.contestant).into_iter().chain(machine.descriptors).min();
+            expected(hold, known, cell.contestant).into_iter().map(one).sum()
+        }
     }
 }
 
-fn burst(capacity: &Capacity, size: Size, cell: &Cell<'_>) -> Duration {
-    let values = capacity.burst(size);
-    let limit = cell.contestant.in_flight_limit;
-    let requests = values.requests(limit);
-    let bound = little::burst_bound(requests, values.plan.least_duration(), limit);
-    let rounds = if cell.warm { 2 } else { 1 };
-    capacity.estimate.process + (bound + each(capacity.estimate.request, requests)) * rounds
+fn burst(values: &Values, contestant: &Contestant, warm: bool) -> Duration {
+    let burst = &values.capacity.burst;
+    let limit = contestant.in_flight_limit;
+    let requests = burst.requests(limit);
+    let bound = little::burst_bound(requests, burst.plan.least_duration(), limit);
+    let rounds = if warm { 2 } else { 1 };
+    values.estimate.process + (bound + each(values.estimate.request, requests)) * rounds
 }
 
-fn ramp(capacity: &Capacity, size: Size, machine: &MachineLimits, cell: &Cell<'_>) -> Duration {
-    let values = capacity.hold(cell.experiment, size);
-    let mut steps = expected(values, machine, cell.experiment, cell.contestant);
-    if !steps.contains(&values.common_step) {
-        steps.push(values.common_step);
-    }
-    let one = |requests: u64| {
-        let step = values.step(requests);
-        let bound = little::burst_bound(requests, step.wait, cell.contestant.in_flight_limit);
-        let at_most = step.spread + step.wait * 15;
-        let client = match cell.experiment {
-            Experiment::Hold => capacity.estimate.client + each(capacity.estimate.request, requests),
-            Experiment::HoldTasks | Experiment::Burst => Duration::ZERO,
-        };
-        // A model that nothing limits dispatches while it waits; what that costs is within the spread.
-        capacity.estimate.process + client + (step.spread + bound).min(at_most)
-    };
-    steps.iter().map(|requests| one(*requests)).sum()
+/// One step of a ramp.
+fn step(values: &Values, hold: &Hold, contestant: &Contestant, requests: u64) -> Duration {
+    let step = hold.step(requests);
+    let bound = little::burst_bound(requests, step.wait, contestant.in_flight_limit);
+    let at_most = step.spread + step.wait * 15;
+    // A model that nothing limits dispatches while it waits; what that costs is within the spread.
+    values.estimate.process + (step.spread + bound).min(at_most)
 }
 
-/// The steps up to the first one above a limit that is known beforehand, and those of the bisection.
-fn expected(
-    values: &Hold,
-    machine: &MachineLimits,
-    experiment: Experiment,
-    contestant: &Contestant,
-) -> Vec<u64> {
-    let descriptors = match experiment {
-        Experiment::Hold => machine.descriptors,
-        Experiment::HoldTasks | Experiment::Burst => None,
-    };
-    let threads = machine.threads.map(|(max, _)| max).filter(|_| contestant.thread_per_request);
-    let known = [contestant.in_flight_limit, descriptors, threads].into_iter().flatten().min();
-    let mut ascending = values.steps.clone();
+/// The most threads that the machine allows, where the model needs one for each request.
+fn threads(machine: &MachineLimits, contestant: &Contestant) -> Option<u64> {
+    machine.threads.map(|(max, _)| max).filter(|_| contestant.thread_per_request)
+}
+
+/// The steps up to the first one above a limit that is `known` beforehand, those of the bisection, and the common one.
+fn expected(hold: &Hold, known: Option<u64>, contestant: &Contestant) -> Vec<u64> {
+    let known = known.into_iter().chain(contestant.in_flight_limit).min();
+    let mut ascending = hold.steps.clone();
     ascending.extend(contestant.in_flight_limit);
     ascending.sort_unstable();
     let mut steps = Vec::new();
@@ -67,10 +62,13 @@ fn expected(
         steps.push(step);
         if known.is_some_and(|known| step > known) {
             // Where threads end, no step shows beforehand, so the ramp bisects.
-            let bisected = contestant.thread_per_request && values.tolerance.is_some();
+            let bisected = contestant.thread_per_request && hold.tolerance.is_some();
             steps.extend(std::iter::repeat_n(step, if bisected { 4 } else { 0 }));
             break;
         }
+    }
+    if !steps.contains(&hold.common_step) {
+        steps.push(hold.common_step);
     }
     steps
 }
@@ -85,6 +83,7 @@ mod tests {
 
     use super::*;
     use crate::contestant;
+    use crate::experiment::{Experiment, Size};
     use crate::matrix::cells;
 
     /// The four variants of the foundation, and the floor.
@@ -117,15 +116,15 @@ mod tests {
     }
 
     fn sum(size: Size) -> Duration {
-        let capacity = Capacity::load(None).unwrap();
+        let values = Values::built_in(size).unwrap();
         let machine = MachineLimits {
             descriptors: Some(20_000),
             threads: Some((32_768, "kernel.pid_max")),
             ..MachineLimits::default()
         };
         let contestants = contestants();
-        let all = cells(&capacity, size, &Experiment::ALL, &contestants, None, 1);
-        all.iter().map(|one| cell(&capacity, size, &machine, one)).sum()
+        let all = cells(&values, &Experiment::ALL, &contestants, None, 1);
+        all.iter().map(|one| cell(&values, &machine, one)).sum()
     }
 
     #[test]

@@ -3,59 +3,84 @@
 use workload::kernel;
 
 use crate::contestant::Contestant;
-use crate::experiment::{Capacity, Experiment, Size};
+use crate::experiment::{Experiment, Values};
 
-/// One entry of the matrix: a burst, or a whole ramp.
-#[derive(Clone, Debug)]
+/// One entry of the matrix: what is measured, on whom, and for the how-manieth time.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell<'a> {
-    pub(crate) experiment: Experiment,
+    pub(crate) point: Point,
     pub(crate) contestant: &'a Contestant,
-    /// For a burst: measure the second burst of the process.
-    pub(crate) warm: bool,
     /// From 1.
     pub(crate) repetition: u32,
+}
+
+/// One point of an experiment: what tells its cells apart, beside contestant and repetition.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Point {
+    /// `capacity.burst`: the first burst of a process, or the second.
+    Burst { warm: bool },
+    /// `capacity.hold-tasks`: a whole ramp, in process.
+    HoldTasks,
+    /// `capacity.hold`: a whole ramp, over HTTP.
+    Hold,
+}
+
+impl Point {
+    /// The points of an experiment, in the order of its file.
+    pub(crate) fn of(experiment: Experiment, values: &Values) -> Vec<Point> {
+        match experiment {
+            Experiment::Burst => {
+                values.capacity.burst.warm.iter().map(|warm| Point::Burst { warm: *warm }).collect()
+            }
+            Experiment::HoldTasks => vec![Point::HoldTasks],
+            Experiment::Hold => vec![Point::Hold],
+        }
+    }
+
+    pub(crate) const fn experiment(self) -> Experiment {
+        match self {
+            Point::Burst { .. } => Experiment::Burst,
+            Point::HoldTasks => Experiment::HoldTasks,
+            Point::Hold => Experiment::Hold,
+        }
+    }
+
+    /// What tells it apart from the experiment's other points, in words.
+    fn words(self) -> String {
+        match self {
+            Point::Burst { warm: true } => " warm".to_owned(),
+            Point::Burst { warm: false } => " cold".to_owned(),
+            Point::HoldTasks | Point::Hold => String::new(),
+        }
+    }
 }
 
 impl Cell<'_> {
     /// One line that says which cell it is.
     pub(crate) fn label(&self) -> String {
-        let warm = match (self.experiment, self.warm) {
-            (Experiment::Burst, true) => " warm",
-            (Experiment::Burst, false) => " cold",
-            _ => "",
-        };
-        format!("{}{warm} {} #{}", self.experiment.name(), self.contestant.label, self.repetition)
+        let Cell { point, contestant, repetition } = self;
+        format!("{}{} {} #{repetition}", point.experiment().name(), point.words(), contestant.label)
     }
 }
 
 /// All cells: each repetition is one pass over the matrix, in an order of its own that follows from the
 /// seed, so that a drift of the machine falls on all contestants alike.
 pub(crate) fn cells<'a>(
-    capacity: &Capacity,
-    size: Size,
+    values: &Values,
     experiments: &[Experiment],
     contestants: &'a [Contestant],
     repetitions: Option<u32>,
     seed: u64,
 ) -> Vec<Cell<'a>> {
-    let of = |experiment: Experiment| repetitions.unwrap_or_else(|| capacity.repetitions(experiment, size));
+    let of = |experiment: Experiment| repetitions.unwrap_or_else(|| values.repetitions(experiment));
     let passes = experiments.iter().map(|experiment| of(*experiment)).max().unwrap_or(0);
     let mut state = seed;
     let mut cells = Vec::new();
     for repetition in 1..=passes {
         let mut pass = Vec::new();
         for experiment in experiments.iter().copied().filter(|experiment| repetition <= of(*experiment)) {
-            let warms: &[bool] = match experiment {
-                Experiment::Burst => &capacity.burst(size).warm,
-                Experiment::HoldTasks | Experiment::Hold => &[false],
-            };
-            for contestant in contestants {
-                pass.extend(warms.iter().map(|warm| Cell {
-                    experiment,
-                    contestant,
-                    warm: *warm,
-                    repetition,
-                }));
+            for point in Point::of(experiment, values) {
+                pass.extend(contestants.iter().map(|contestant| Cell { point, contestant, repetition }));
             }
         }
         shuffle(&mut pass, &mut state);

@@ -247,12 +247,20 @@ fn an_interrupted_run_keeps_what_is_finished() {
 
 #[test]
 fn one_cell_prints_its_row() {
-    let output =
-        output(harness(&["cell", "fake", "capacity.burst", "requests=50", "wait=2ms", "--format", "json"]));
+    let output = output(harness(&[
+        "cell",
+        "fake",
+        "capacity.burst",
+        "requests=50",
+        "plan=wait=2ms",
+        "warm=false",
+        "--format",
+        "json",
+    ]));
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     let row: Value = serde_json::from_slice(&output.stdout).expect("standard output is the row alone");
     assert_eq!((&row["params"]["requests"], &row["params"]["plan"]), (&50.into(), &"wait=2ms".into()));
-    let failing = outcome(&["cell", "fake:dies", "capacity.burst"]);
+    let failing = outcome(&["cell", "fake:dies", "capacity.burst", "warm=false"]);
     assert_eq!(code(&failing), Some(1));
     assert!(String::from_utf8_lossy(&failing.stdout).contains("it said: no more of this"));
 }

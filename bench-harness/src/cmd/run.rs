@@ -10,11 +10,11 @@ use crate::contestant::{Contestant, Field};
 use crate::environment::{Build, Machine, Noise, Run, now};
 use crate::estimate;
 use crate::exit::Ending;
-use crate::experiment::{Capacity, Experiment, Size};
+use crate::experiment::{Experiment, Size, Values};
 use crate::format::metric;
 use crate::interrupt::Interrupt;
 use crate::matrix::{self, Cell};
-use crate::measure::{Bench, Override};
+use crate::measure::Bench;
 use crate::output::{self, Format};
 use crate::progress::Progress;
 use crate::row::{FORMAT, Row};
@@ -23,17 +23,16 @@ use crate::table::Table;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let experiments = Experiment::select(&arguments.experiments)?;
-    let capacity = Capacity::load(arguments.values.experiments_file.as_deref())?;
+    let size = Size::of(arguments.quick);
+    let values = Values::load(arguments.values.experiments_file.as_deref(), size)?;
     let workers = workers(arguments.values.workers)?;
     let field = Field::find(cli.runners.as_deref(), workers)?;
     let contestants = field.select(&arguments.runtimes)?;
-    let size = if arguments.quick { Size::Quick } else { Size::Full };
     let seed = arguments.seed.unwrap_or_else(seed_from_the_clock);
     let machine = Machine::read();
-    let cells = matrix::cells(&capacity, size, &experiments, &contestants, arguments.repetitions, seed);
+    let cells = matrix::cells(&values, &experiments, &contestants, arguments.repetitions, seed);
     let limits = machine.limits();
-    let estimates: Vec<Duration> =
-        cells.iter().map(|cell| estimate::cell(&capacity, size, &limits, cell)).collect();
+    let estimates: Vec<Duration> = cells.iter().map(|cell| estimate::cell(&values, &limits, cell)).collect();
     if arguments.dry_run {
         output::print(&plan(cli, &cells, &estimates))?;
         return Ok(Ending::Done);
@@ -61,7 +60,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         machine,
     };
     let interrupt = Interrupt::install()?;
-    let bench = Bench { capacity, size, workers, seed, machine: limits, interrupt: interrupt.clone() };
+    let bench = Bench { values, workers, seed, machine: limits, interrupt: interrupt.clone() };
     let date = record.started_at.split('T').next().unwrap_or_default().to_owned();
     let mut store = Store::create(arguments.out.as_deref(), &date, &slug(&arguments.experiments, size))?;
     store::write_run(store.directory(), &record)?;
@@ -89,7 +88,7 @@ fn measure(
             break;
         }
         progress.begin(&cell.label());
-        bench.measure(cell, &Override::default(), &mut |row| {
+        bench.measure(cell, &mut |row| {
             let row = store.append(row)?;
             progress.row(&told(&cell.label(), &row));
             Ok(())
@@ -183,7 +182,7 @@ fn file_name(path: &Path) -> String {
 }
 
 fn slug(names: &[String], size: Size) -> String {
-    let names = if names.is_empty() { "capacity".to_owned() } else { names.join("-") };
+    let names = if names.is_empty() { "all".to_owned() } else { names.join("-") };
     match size {
         Size::Quick => format!("{names}-quick"),
         Size::Full => names,

@@ -1,56 +1,35 @@
 //! `capacity.burst`: N requests at once, and how long they take beside Little's bound.
 
-use std::time::Duration;
-
 use cell_protocol::ArrivalsTask;
 use prediction::little;
-use workload::arrivals::Arrivals;
-use workload::{BlockingStrategy, Plan};
+use workload::BlockingStrategy;
 
 use super::in_process::{self, Seen};
-use super::{Bench, NoFigures, Sink, cell_id, ns, per};
+use super::{Bench, NoFigures, cell_id, ns, per};
 use crate::audit;
 use crate::contestant::Contestant;
+use crate::experiment::Experiment;
 use crate::matrix::Cell;
 use crate::row::{CellId, Measured, Row};
 
-/// Values that a `cell` command puts in the place of the experiment's own.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Override {
-    pub(crate) requests: Option<u64>,
-    pub(crate) plan: Option<Plan>,
-    pub(crate) wait: Option<Duration>,
-    pub(crate) spread: Option<Duration>,
-    pub(crate) warm: Option<bool>,
-}
-
-pub(super) fn measure(
-    bench: &Bench,
-    cell: &Cell<'_>,
-    change: &Override,
-    rows: &mut Sink<'_>,
-) -> anyhow::Result<()> {
-    let values = bench.capacity.burst(bench.size);
+pub(super) fn measure(bench: &Bench, cell: &Cell<'_>, warm: bool) -> Row {
+    let values = &bench.values.capacity.burst;
+    let requests = values.requests(cell.contestant.in_flight_limit);
     let task = ArrivalsTask {
-        plan: change.plan.clone().unwrap_or_else(|| values.plan.clone()),
+        plan: values.plan.clone(),
         strategy: BlockingStrategy::Inline,
         seed: bench.seed,
-        requests: change.requests.unwrap_or_else(|| values.requests(cell.contestant.in_flight_limit)),
-        spread_ns: change.spread.map_or(0, ns),
-        queue_capacity: 0,
-        warm: cell.warm,
+        requests,
+        spread_ns: 0,
+        queue_capacity: usize::try_from(requests).unwrap_or(usize::MAX),
+        warm,
         time_limit_ns: ns(values.time_limit),
     };
-    let task = ArrivalsTask { queue_capacity: usize::try_from(task.requests).unwrap_or(usize::MAX), ..task };
-    rows(row(bench, cell, &task))
-}
-
-fn row(bench: &Bench, cell: &Cell<'_>, task: &ArrivalsTask) -> Row {
-    let mut id = cell_id(cell.experiment, cell.contestant);
-    describe(&mut id, task);
-    let (seen, _) = in_process::run(bench, cell.contestant, task, None);
+    let mut id = cell_id(Experiment::Burst, cell.contestant);
+    describe(&mut id, &task);
+    let (seen, _) = in_process::run(bench, cell.contestant, &task, None);
     let measured =
-        seen.map_err(|error| NoFigures::from(&error)).and_then(|seen| figures(cell.contestant, task, &seen));
+        seen.map_err(|error| NoFigures::from(&error)).and_then(|seen| figures(cell.contestant, &task, &seen));
     match measured {
         Ok(measured) => Row::measured(id, cell.repetition, measured),
         Err(none) => none.row(id, cell.repetition),
@@ -63,9 +42,6 @@ fn describe(id: &mut CellId, task: &ArrivalsTask) {
     param("requests", task.requests.into());
     param("wait_ns", ns(task.plan.least_duration()).into());
     param("warm", task.warm.into());
-    if task.spread_ns > 0 {
-        param("spread_ns", task.spread_ns.into());
-    }
 }
 
 fn figures(contestant: &Contestant, task: &ArrivalsTask, seen: &Seen) -> Result<Measured, NoFigures> {
@@ -75,9 +51,7 @@ fn figures(contestant: &Contestant, task: &ArrivalsTask, seen: &Seen) -> Result<
         return Err(in_process::incomplete(result));
     }
     let least = task.plan.least_duration();
-    let arrivals = Arrivals { requests: task.requests, spread: Duration::from_nanos(task.spread_ns) };
-    let last_start = arrivals.start(task.requests.saturating_sub(1));
-    let bound = little::burst_bound(task.requests, least, contestant.in_flight_limit).max(last_start + least);
+    let bound = little::burst_bound(task.requests, least, contestant.in_flight_limit);
     let mut measured = Measured::default();
     measured.count("elapsed_ns", result.elapsed_ns);
     measured.count("bound_ns", ns(bound));

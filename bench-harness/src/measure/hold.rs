@@ -6,11 +6,10 @@ use std::time::Duration;
 use prediction::little;
 use workload::Plan;
 
-use super::burst::Override;
 use super::{Bench, Sink, cell_id, in_process, ns, over_http};
-use crate::experiment::{Experiment, Hold, Step};
+use crate::experiment::{Hold, Step};
 use crate::limit::{self, Limit, Observed};
-use crate::matrix::Cell;
+use crate::matrix::{Cell, Point};
 use crate::ramp::Ramp;
 use crate::row::{Figure, Measured, Row, Status};
 
@@ -26,21 +25,15 @@ struct Taken {
 pub(super) fn measure(
     bench: &Bench,
     cell: &Cell<'_>,
-    change: &Override,
+    values: &Hold,
     rows: &mut Sink<'_>,
 ) -> anyhow::Result<()> {
-    let mut values = bench.capacity.hold(cell.experiment, bench.size).clone();
-    values.wait = change.wait.unwrap_or(values.wait);
-    if let Some(requests) = change.requests {
-        // One step by itself has no verdict.
-        let taken = take(bench, cell, &values, change, requests, None);
-        return rows(taken.row);
-    }
     let mut ramp = Ramp::new(&values.steps, cell.contestant.in_flight_limit, values.tolerance);
     let (mut best, mut worst): (Option<Row>, Option<Limit>) = (None, None);
-    let (mut common_is_due, mut mappings_per_thread) = (true, None);
+    let mut common_is_due = values.common_step <= values.last_step();
+    let mut mappings_per_thread = None;
     while let Some(requests) = ramp.next() {
-        let taken = take(bench, cell, &values, change, requests, mappings_per_thread);
+        let taken = take(bench, cell, values, requests, mappings_per_thread);
         mappings_per_thread = taken.mappings_per_thread.or(mappings_per_thread);
         if taken.row.status == Status::Partial {
             return rows(taken.row);
@@ -54,16 +47,15 @@ pub(super) fn measure(
         rows(taken.row)?;
     }
     if common_is_due {
-        rows(take(bench, cell, &values, change, values.common_step, mappings_per_thread).row)?;
+        rows(take(bench, cell, values, values.common_step, mappings_per_thread).row)?;
     }
-    let limit =
-        worst.unwrap_or_else(|| limit::end_of_the_ramp(values.steps.iter().copied().max().unwrap_or(0)));
-    rows(verdict(cell, &values, &ramp, best.as_ref(), limit))
+    let limit = worst.unwrap_or_else(|| limit::end_of_the_ramp(values.last_step()));
+    rows(verdict(cell, values, &ramp, best.as_ref(), limit))
 }
 
 /// The row of the ramp as a whole. It has no `requests` among its parameters.
 fn verdict(cell: &Cell<'_>, values: &Hold, ramp: &Ramp, best: Option<&Row>, limit: Limit) -> Row {
-    let mut id = cell_id(cell.experiment, cell.contestant);
+    let mut id = cell_id(cell.point.experiment(), cell.contestant);
     id.params.insert("wait_ns".to_owned(), ns(values.wait).into());
     let Some(best) = best else {
         let reason = format!(
@@ -96,13 +88,11 @@ fn take(
     bench: &Bench,
     cell: &Cell<'_>,
     values: &Hold,
-    change: &Override,
     requests: u64,
     mappings_per_thread: Option<u64>,
 ) -> Taken {
-    let mut step = values.step(requests);
-    step.spread = change.spread.unwrap_or(step.spread);
-    let mut id = cell_id(cell.experiment, cell.contestant);
+    let step = values.step(requests);
+    let mut id = cell_id(cell.point.experiment(), cell.contestant);
     let mut param = |name: &str, value: u64| id.params.insert(name.to_owned(), value.into());
     param("requests", requests);
     param("wait_ns", ns(step.wait));
@@ -126,11 +116,10 @@ fn take(
         mappings_per_thread,
         ..Observed::default()
     };
-    let outcome = match cell.experiment {
-        Experiment::Hold => over_http::step(bench, cell, step, &plan, &mut observed),
-        Experiment::HoldTasks | Experiment::Burst => {
-            in_process::step(bench, cell, step, &plan, &mut observed)
-        }
+    let outcome = if cell.point == Point::Hold {
+        over_http::step(bench, cell, step, &plan, &mut observed)
+    } else {
+        in_process::step(bench, cell, step, &plan, &mut observed)
     };
     let mut row = match outcome {
         Ok(measured) => Row::measured(id, cell.repetition, measured),

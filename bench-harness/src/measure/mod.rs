@@ -12,14 +12,13 @@ use cell_control::{CellError, Limits};
 use cell_protocol::{CellSpec, PROTOCOL, Task};
 
 use crate::contestant::Contestant;
-use crate::experiment::{Capacity, Experiment, Size};
+use crate::experiment::{Experiment, Values};
 use crate::interrupt::Interrupt;
 use crate::limit::MachineLimits;
-use crate::matrix::Cell;
+use crate::matrix::{Cell, Point};
 use crate::row::{CellId, Row, Status};
 use crate::sample::{self, Sample};
 
-pub(crate) use burst::Override;
 pub(crate) use clients::shard;
 
 /// How long a runner may take to drain what it was given, when told to stop.
@@ -30,8 +29,7 @@ const SLACK: Duration = Duration::from_secs(20);
 /// What all cells of a run have in common.
 #[derive(Debug)]
 pub(crate) struct Bench {
-    pub(crate) capacity: Capacity,
-    pub(crate) size: Size,
+    pub(crate) values: Values,
     pub(crate) workers: usize,
     pub(crate) seed: u64,
     pub(crate) machine: MachineLimits,
@@ -43,19 +41,16 @@ pub(crate) type Sink<'a> = dyn FnMut(Row) -> anyhow::Result<()> + 'a;
 
 impl Bench {
     /// Carries out one cell of the matrix. What goes wrong with the cell is a row; an error is the harness's own.
-    pub(crate) fn measure(
-        &self,
-        cell: &Cell<'_>,
-        change: &Override,
-        rows: &mut Sink<'_>,
-    ) -> anyhow::Result<()> {
-        if let Some(reason) = cell.contestant.refusal(cell.experiment.ability()) {
-            let id = cell_id(cell.experiment, cell.contestant);
+    pub(crate) fn measure(&self, cell: &Cell<'_>, rows: &mut Sink<'_>) -> anyhow::Result<()> {
+        let experiment = cell.point.experiment();
+        if let Some(reason) = cell.contestant.refusal(experiment.ability()) {
+            let id = cell_id(experiment, cell.contestant);
             return rows(Row::without_figures(id, cell.repetition, Status::Unsupported, reason));
         }
-        match cell.experiment {
-            Experiment::Burst => burst::measure(self, cell, change, rows),
-            Experiment::HoldTasks | Experiment::Hold => hold::measure(self, cell, change, rows),
+        match cell.point {
+            Point::Burst { warm } => rows(burst::measure(self, cell, warm)),
+            Point::HoldTasks => hold::measure(self, cell, &self.values.capacity.hold_tasks, rows),
+            Point::Hold => hold::measure(self, cell, &self.values.capacity.hold, rows),
         }
     }
 

@@ -102,7 +102,7 @@ fn offer(
 }
 
 fn server(bench: &Bench, step: Step) -> ServeTask {
-    let limits = &bench.capacity.server;
+    let limits = &bench.values.server;
     ServeTask {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         backlog: limits.backlog,

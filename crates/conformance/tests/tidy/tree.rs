@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-/// What is no part of the source: build output, history, and the results of runs.
+/// What is no part of the source: build output, history (a file in a linked work tree), and the results of runs.
 const SKIPPED: [&str; 3] = ["target", ".git", "reports"];
 
 /// The files of a workspace.
@@ -78,7 +78,10 @@ fn read_directory(directory: &Path, prefix: &str, files: &mut BTreeMap<String, S
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
         let kind = entry.file_type().expect("a file has a type");
-        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             read_directory(&entry.path(), &format!("{path}/"), files);
         } else if kind.is_file()
             && let Ok(text) = fs::read_to_string(entry.path())

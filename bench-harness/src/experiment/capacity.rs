@@ -1,0 +1,131 @@
+//! The values of the capacity experiments: a burst, and two ramps.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use workload::Plan;
+
+use super::bounds;
+
+/// The table `[capacity]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Capacity {
+    pub(crate) burst: Burst,
+    pub(crate) hold_tasks: Hold,
+    pub(crate) hold: Hold,
+}
+
+/// The values of `capacity.burst`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Burst {
+    pub(crate) plan: Plan,
+    #[serde(deserialize_with = "bounds::count")]
+    pub(crate) requests: u64,
+    /// Where the model limits, requests shrink until the bound is at most this.
+    #[serde(deserialize_with = "bounds::duration")]
+    pub(crate) bound_max: Duration,
+    #[serde(deserialize_with = "bounds::some")]
+    pub(crate) warm: Vec<bool>,
+    #[serde(deserialize_with = "bounds::small_count")]
+    pub(crate) repetitions: u32,
+    #[serde(deserialize_with = "bounds::duration")]
+    pub(crate) time_limit: Duration,
+}
+
+/// The values of `capacity.hold` and `capacity.hold-tasks`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Hold {
+    #[serde(deserialize_with = "bounds::duration")]
+    pub(crate) wait: Duration,
+    #[serde(deserialize_with = "bounds::positive")]
+    pub(crate) spread_share: f64,
+    #[serde(deserialize_with = "bounds::positive")]
+    pub(crate) arrivals_per_s_max: f64,
+    #[serde(deserialize_with = "bounds::counts")]
+    pub(crate) steps: Vec<u64>,
+    #[serde(deserialize_with = "bounds::count")]
+    pub(crate) common_step: u64,
+    #[serde(deserialize_with = "bounds::positive")]
+    pub(crate) objective_waits: f64,
+    /// None does not bisect.
+    #[serde(default, deserialize_with = "bounds::optional_positive")]
+    pub(crate) tolerance: Option<f64>,
+    #[serde(deserialize_with = "bounds::small_count")]
+    pub(crate) repetitions: u32,
+}
+
+/// One step of a ramp: how many requests, and how they arrive and wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Step {
+    pub(crate) requests: u64,
+    pub(crate) wait: Duration,
+    pub(crate) spread: Duration,
+}
+
+impl Burst {
+    /// How many requests a model with this limit is offered: as many whole rounds as fit the bound.
+    pub(crate) fn requests(&self, limit: Option<u64>) -> u64 {
+        let wait_ns = self.plan.least_duration().as_nanos().max(1);
+        let Some(limit) = limit else { return self.requests };
+        let rounds = u64::try_from(self.bound_max.as_nanos() / wait_ns).unwrap_or(u64::MAX).max(1);
+        self.requests.min(rounds.saturating_mul(limit.max(1)))
+    }
+}
+
+impl Hold {
+    /// The largest step of the ramp.
+    pub(crate) fn last_step(&self) -> u64 {
+        self.steps.iter().copied().max().unwrap_or(0)
+    }
+
+    /// The step of `requests`. Its wait and spread stretch where they would need too high an arrival rate.
+    pub(crate) fn step(&self, requests: u64) -> Step {
+        #[expect(clippy::cast_precision_loss, reason = "steps are far below 2^53")]
+        let least_spread = Duration::from_secs_f64(requests as f64 / self.arrivals_per_s_max);
+        let spread = self.wait.mul_f64(self.spread_share);
+        if least_spread <= spread {
+            return Step { requests, wait: self.wait, spread };
+        }
+        Step { requests, wait: least_spread.div_f64(self.spread_share), spread: least_spread }
+    }
+
+    /// The longest p99 response time with which a step is met.
+    pub(crate) fn objective(&self, step: Step) -> Duration {
+        step.wait.mul_f64(self.objective_waits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Size, Values};
+    use super::*;
+
+    fn capacity(size: Size) -> Capacity {
+        Values::built_in(size).unwrap().capacity
+    }
+
+    #[test]
+    fn a_burst_shrinks_until_its_bound_fits() {
+        let (quick, full) = (capacity(Size::Quick).burst, capacity(Size::Full).burst);
+        assert_eq!(quick.requests(None), 10_000);
+        assert_eq!(quick.requests(Some(200)), 2_000);
+        assert_eq!(quick.requests(Some(2)), 20);
+        assert_eq!(full.requests(Some(200)), 10_000);
+        assert_eq!(full.requests(Some(100)), 6_000);
+        assert_eq!(full.requests(Some(100_000)), 10_000);
+    }
+
+    #[test]
+    fn a_large_step_stretches_its_wait_and_spread() {
+        let hold = capacity(Size::Full).hold_tasks;
+        let wait = Duration::from_secs(1);
+        let spread = Duration::from_millis(800);
+        assert_eq!(hold.step(200_000), Step { requests: 200_000, wait, spread });
+        let million = hold.step(1_000_000);
+        assert_eq!((million.wait, million.spread), (Duration::from_secs(5), Duration::from_secs(4)));
+        assert_eq!(hold.objective(million), Duration::from_millis(7_500));
+    }
+}

@@ -1,0 +1,99 @@
+//! The experiments: their names, what they ask, and what a runtime must be able to do for them. Their values are in
+//! `experiments/*.toml`.
+
+mod bounds;
+mod capacity;
+mod values;
+
+use cell_protocol::Ability;
+
+use crate::exit::usage;
+use crate::suggest;
+
+pub(crate) use capacity::{Hold, Step};
+pub(crate) use values::{Size, Values};
+
+/// One experiment of the harness.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Experiment {
+    /// How fast do N waiting requests finish?
+    Burst,
+    /// How many requests can wait at once, in process?
+    HoldTasks,
+    /// How many requests can wait at once, over HTTP?
+    Hold,
+}
+
+impl Experiment {
+    pub(crate) const ALL: [Experiment; 3] = [Experiment::Burst, Experiment::HoldTasks, Experiment::Hold];
+
+    /// The name in commands, rows and files of values: its family, a dot, and its own.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Experiment::Burst => "capacity.burst",
+            Experiment::HoldTasks => "capacity.hold-tasks",
+            Experiment::Hold => "capacity.hold",
+        }
+    }
+
+    /// What the experiment asks.
+    pub(crate) const fn question(self) -> &'static str {
+        match self {
+            Experiment::Burst => "how fast do N waiting requests finish, in process?",
+            Experiment::HoldTasks => "how many requests can wait at once, in process, and what ends it?",
+            Experiment::Hold => "how many requests can wait at once, over HTTP, and what ends it?",
+        }
+    }
+
+    /// What a runtime must be able to do.
+    pub(crate) const fn ability(self) -> Ability {
+        match self {
+            Experiment::Burst | Experiment::HoldTasks => Ability::Handler,
+            Experiment::Hold => Ability::Server,
+        }
+    }
+
+    /// What a name such as `capacity` stands for.
+    pub(crate) fn family(self) -> &'static str {
+        self.name().split('.').next().unwrap_or_default()
+    }
+
+    /// The experiments that `names` stand for, in their usual order: `capacity` is all that begin so.
+    pub(crate) fn select(names: &[String]) -> anyhow::Result<Vec<Experiment>> {
+        for name in names {
+            if !Experiment::ALL.iter().any(|experiment| experiment.is_meant_by(name)) {
+                let known = Experiment::ALL.iter().flat_map(|one| [one.name(), one.family()]);
+                return Err(usage(format!("unknown experiment {name:?}; {}", suggest::hint(name, known))));
+            }
+        }
+        let wanted = |experiment: &Experiment| {
+            names.is_empty() || names.iter().any(|name| experiment.is_meant_by(name))
+        };
+        Ok(Experiment::ALL.into_iter().filter(wanted).collect())
+    }
+
+    fn is_meant_by(self, name: &str) -> bool {
+        self.name() == name || self.family() == name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stands_for_one_experiment_or_for_its_family() {
+        let select = |names: &[&str]| {
+            Experiment::select(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        };
+        let capacity = [Experiment::Burst, Experiment::HoldTasks, Experiment::Hold];
+        assert_eq!(select(&["capacity"]).unwrap(), capacity);
+        assert_eq!(select(&[]).unwrap(), Experiment::ALL);
+        assert_eq!(
+            select(&["capacity.hold", "capacity.burst"]).unwrap(),
+            [Experiment::Burst, Experiment::Hold]
+        );
+        let error = select(&["capacity.bust"]).unwrap_err().to_string();
+        assert_eq!(error, "unknown experiment \"capacity.bust\"; did you mean \"capacity.burst\"?");
+    }
+}
