@@ -142,13 +142,9 @@ impl Iterator for OpenStarts {
 
 impl FusedIterator for OpenStarts {}
 
-/// What splitmix64 adds to its state from one number to the next.
-const SPLITMIX_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// Draws from the exponential distribution of mean 1, by inverting its distribution function.
 fn exponential(random: &mut u64) -> f64 {
-    let bits = kernel::mix(*random);
-    *random = random.wrapping_add(SPLITMIX_GAMMA);
+    let bits = kernel::random(random);
     // 53 bits, above 0 and up to 1.
     let uniform = ((bits >> 11) + 1) as f64 / (1_u64 << 53) as f64;
     -ln(uniform)

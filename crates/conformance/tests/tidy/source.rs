@@ -69,7 +69,7 @@ const LONG: &str = match std::str::from_utf8(&[b'\n'; LINES_MAX + 1]) {
     Err(_) => unreachable!(),
 };
 
-const PURE: [&str; 2] = ["crates/workload/", "crates/prediction/"];
+const PURE: [&str; 3] = ["crates/workload/", "crates/prediction/", "crates/statistics/"];
 const IMPURE: [&str; 14] = [
     "Instant",
     "SystemTime",
