@@ -51,7 +51,9 @@ const HOW_TO_READ: &str = "\
 `floor` is the same work with no model around it. `bound` is what arithmetic allows (Little's law: N x wait / limit, \
 and one wait where nothing limits); efficiency is bound / elapsed. Response times count from the intended start of \
 each request. `>=` marks a figure that the machine, and not the model, kept from being larger. n counts \
-repetitions, each in its own process; [min, max] is over them, and n = 1 says nothing of the spread.
+repetitions, each in its own process. An interval is that of the median over them, by order statistics: the narrowest \
+pair of repetitions that has the true median between it with the probability beside it, of 90 % or more; of fewer than \
+five it is the smallest and the largest, which have less. n = 1 says nothing of the spread.
 ";
 
 /// The tables of a run, in the order of the experiments.
@@ -90,7 +92,7 @@ fn burst<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
         "dispatch",
         "CPU/request",
         "n",
-        "elapsed [min, max]",
+        "elapsed, interval",
         "status",
     ]);
     for group in groups {
@@ -107,7 +109,7 @@ fn burst<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             figure("dispatch_elapsed_ns"),
             figure("cpu_ns_per_request"),
             repetitions(group, "elapsed_ns"),
-            range(group, "elapsed_ns"),
+            interval(group, "elapsed_ns"),
             status(group),
         ]);
     }
@@ -122,7 +124,7 @@ fn hold<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
         "p50",
         "p99",
         "n",
-        "capacity [min, max]",
+        "capacity, interval",
         "evidence",
         "status",
     ]);
@@ -135,7 +137,7 @@ fn hold<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             figure(group, "response_p50_ns"),
             figure(group, "response_p99_ns"),
             repetitions(group, "in_flight_capacity"),
-            range(group, "in_flight_capacity"),
+            interval(group, "in_flight_capacity"),
             evidence(group),
             status(group),
         ]);
@@ -200,12 +202,17 @@ fn repetitions(group: &Group, name: &str) -> String {
     group.metrics.get(name).map_or(0, |spread| spread.n).to_string()
 }
 
-fn range(group: &Group, name: &str) -> String {
+/// The interval of a median with its coverage, or why there is none.
+fn interval(group: &Group, name: &str) -> String {
     match group.metrics.get(name) {
-        Some(Spread { min, max, n: 2.., .. }) => {
-            format!("[{}, {}]", metric(name, min.get()), metric(name, max.get()))
-        }
-        _ => none(),
+        Some(Spread { interval: Some(interval), .. }) => format!(
+            "[{}, {}] {:.1} %",
+            metric(name, interval.low()),
+            metric(name, interval.high()),
+            interval.coverage() * 100.0
+        ),
+        Some(Spread { n, .. }) => format!("n = {n}, no interval"),
+        None => none(),
     }
 }
 

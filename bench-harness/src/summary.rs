@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
+use statistics::{Interval, Level, Sample, median_interval};
 
 use crate::environment::Run;
 use crate::experiment::Experiment;
@@ -32,7 +33,13 @@ pub(crate) struct Spread {
     pub(crate) min: Figure,
     pub(crate) max: Figure,
     pub(crate) n: u32,
+    /// Of the median; none of one repetition.
+    pub(crate) interval: Option<Interval>,
 }
+
+/// What the interval of a median is to cover where there are repetitions enough. Of five it is the smallest and the
+/// largest, which cover 93.75 %.
+const COVERAGE: Level = Level::P90;
 
 /// One entry of `summary.json`.
 #[derive(Clone, Debug, Serialize)]
@@ -44,10 +51,10 @@ pub(crate) struct Entry {
     /// Null where the cell has no figures.
     metric: Option<String>,
     median: Option<Figure>,
-    /// The interval of order statistics, here the smallest and the largest; null where n is 1.
+    /// The interval of the median, by order statistics; null where n is 1.
     ci_low: Option<Figure>,
     ci_high: Option<Figure>,
-    /// With which probability that interval covers the true median: 1 - 2^(1 - n). Null where n is 1.
+    /// With which probability that interval covers the true median: less than 0.9 where n is below 5.
     coverage: Option<f64>,
     min: Option<Figure>,
     max: Option<Figure>,
@@ -60,26 +67,17 @@ pub(crate) struct Entry {
 }
 
 impl Spread {
-    fn of(mut figures: Vec<f64>) -> Option<Spread> {
-        figures.sort_by(f64::total_cmp);
-        let (min, max) = (*figures.first()?, *figures.last()?);
-        let middle = figures.len() / 2;
-        let median = match figures.len() % 2 {
-            1 => figures[middle],
-            _ => f64::midpoint(figures[middle - 1], figures[middle]),
-        };
-        let [median, min, max] = [median, min, max].map(Figure::new);
+    fn of(figures: Vec<f64>) -> Option<Spread> {
+        let sample = Sample::new(figures).ok()?;
+        let [median, min, max] = [sample.median(), sample.min(), sample.max()].map(Figure::new);
         Some(Spread {
             median: median?,
             min: min?,
             max: max?,
-            n: u32::try_from(figures.len()).unwrap_or(u32::MAX),
+            n: u32::try_from(sample.n()).unwrap_or(u32::MAX),
+            // A run has at most a thousand repetitions, and more are not computed with.
+            interval: median_interval(&sample, COVERAGE).ok().flatten(),
         })
-    }
-
-    /// With which probability [min, max] covers the true median; none of one repetition.
-    pub(crate) fn coverage(self) -> Option<f64> {
-        (self.n > 1).then(|| 1.0 - 0.5_f64.powf(f64::from(self.n) - 1.0))
     }
 }
 
@@ -123,6 +121,9 @@ impl Entry {
             "params",
             "metric",
             "median",
+            "ci_low",
+            "ci_high",
+            "coverage",
             "min",
             "max",
             "n",
@@ -143,6 +144,9 @@ impl Entry {
                 params.collect::<Vec<_>>().join(" "),
                 entry.metric.clone().unwrap_or_default(),
                 figure(entry.median),
+                figure(entry.ci_low),
+                figure(entry.ci_high),
+                entry.coverage.map(|coverage| coverage.to_string()).unwrap_or_default(),
                 figure(entry.min),
                 figure(entry.max),
                 entry.n.to_string(),
@@ -157,6 +161,7 @@ impl Entry {
 }
 
 fn of_group(group: &Group) -> Vec<Entry> {
+    let interval = |spread: Option<Spread>| spread.and_then(|spread| spread.interval);
     let entry = |metric: Option<&str>, spread: Option<Spread>| Entry {
         experiment: group.cell.experiment.clone(),
         runtime: group.cell.runtime.clone(),
@@ -164,9 +169,9 @@ fn of_group(group: &Group) -> Vec<Entry> {
         params: group.cell.params.clone(),
         metric: metric.map(str::to_owned),
         median: spread.map(|spread| spread.median),
-        ci_low: spread.filter(|spread| spread.n > 1).map(|spread| spread.min),
-        ci_high: spread.filter(|spread| spread.n > 1).map(|spread| spread.max),
-        coverage: spread.and_then(Spread::coverage),
+        ci_low: interval(spread).and_then(|interval| Figure::new(interval.low())),
+        ci_high: interval(spread).and_then(|interval| Figure::new(interval.high())),
+        coverage: interval(spread).map(Interval::coverage),
         min: spread.map(|spread| spread.min),
         max: spread.map(|spread| spread.max),
         n: spread.map_or(0, |spread| spread.n),
@@ -249,10 +254,15 @@ mod tests {
         let spread = |figures: &[f64]| Spread::of(figures.to_vec());
         assert_eq!(spread(&[]), None);
         let one = spread(&[7.0]).unwrap();
-        assert_eq!((one.median.get(), one.n, one.coverage()), (7.0, 1, None));
-        let five = spread(&[5.0, 1.0, 4.0, 2.0, 3.0]).unwrap();
-        assert_eq!((five.median.get(), five.min.get(), five.max.get()), (3.0, 1.0, 5.0));
-        assert_eq!(five.coverage(), Some(0.9375));
+        assert_eq!((one.median.get(), one.n, one.interval), (7.0, 1, None));
+        let of = |figures: &[f64]| {
+            let spread = spread(figures).unwrap();
+            let interval = spread.interval.unwrap();
+            (spread.median.get(), interval.low(), interval.high(), interval.coverage())
+        };
+        assert_eq!(of(&[5.0, 1.0, 4.0, 2.0, 3.0]), (3.0, 1.0, 5.0, 0.9375));
+        // Of eight, the second and the last but one are enough: one repetition that went wrong is not in the interval.
+        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 99.0]), (4.5, 2.0, 7.0, 0.929_687_5));
         assert_eq!(spread(&[1.0, 2.0]).unwrap().median.get(), 1.5);
     }
 }
