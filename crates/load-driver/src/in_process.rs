@@ -115,7 +115,9 @@ pub fn offer<R: HandlerRuntime, S: Schedule>(
     let dispatch_elapsed_ns = since(ledger.epoch()) - start_ns;
     ledger.wait_until(Instant::now() + offer.time_limit);
     watch();
-    let mut account = settle(ledger, &offer.job, &starts_ns, start_ns);
+    // One instant for all that have not ended, before the others are looked at.
+    let now_ns = since(ledger.epoch());
+    let mut account = settle(ledger.all_stamps(), &offer.job, &starts_ns, start_ns, now_ns);
     account.offered = u64::try_from(starts_ns.len()).unwrap_or(u64::MAX);
     account.schedule_ns = nanoseconds(offer.arrivals.length());
     account.dispatch_elapsed_ns = dispatch_elapsed_ns;
@@ -160,14 +162,18 @@ fn dispatch_all<R: HandlerRuntime>(
     }
 }
 
-/// Reads the ledger when all is over.
-fn settle(ledger: &Ledger, job: &Job, starts_ns: &[u64], start_ns: u64) -> Account {
+/// Reads the stamps when all is over, at `now_ns` on their clock.
+fn settle(
+    stamps: impl Iterator<Item = Stamps>,
+    job: &Job,
+    starts_ns: &[u64],
+    start_ns: u64,
+    now_ns: u64,
+) -> Account {
     let mut account = Account::default();
     let mut edges = Vec::with_capacity(2 * starts_ns.len());
     let mut shortest_ns: Option<u64> = None;
-    // One instant for all that have not ended, before the others are looked at.
-    let now_ns = since(ledger.epoch());
-    for ((number, stamps), offset_ns) in (0..).zip(ledger.all_stamps()).zip(starts_ns) {
+    for ((number, stamps), offset_ns) in (0..).zip(stamps).zip(starts_ns) {
         let intended_ns = start_ns + offset_ns;
         match stamps.outcome {
             Outcome::Completed => {
@@ -227,13 +233,4 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_peak_is_that_of_overlapping_intervals() {
-        assert_eq!(peak(vec![]), 0);
-        assert_eq!(peak(vec![(0, 1), (10, -1), (10, 1), (20, -1)]), 1);
-        assert_eq!(peak(vec![(0, 1), (5, 1), (10, -1), (10, -1), (7, 1), (8, -1)]), 3);
-    }
-}
+mod tests;
