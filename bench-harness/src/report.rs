@@ -50,10 +50,13 @@ pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
 const HOW_TO_READ: &str = "\
 `floor` is the same work with no model around it. `bound` is what arithmetic allows (Little's law: N x wait / limit, \
 and one wait where nothing limits); efficiency is bound / elapsed. Response times count from the intended start of \
-each request. `>=` marks a figure that the machine, and not the model, kept from being larger. n counts \
-repetitions, each in its own process. An interval is that of the median over them, by order statistics: the narrowest \
-pair of repetitions that has the true median between it with the probability beside it, of 90 % or more; of fewer than \
-five it is the smallest and the largest, which have less. n = 1 says nothing of the spread.
+each request. A step of a ramp is met when its p99 is within its objective: its own wait and a slack, half of the \
+experiment's wait where its file says nothing else, which does not stretch where a step's wait has to. Capacity is \
+the peak of the largest step that was met, and the percentiles, wait and objective beside it are of that step. `>=` \
+marks a figure that the machine, and not the model, kept from being larger. n counts repetitions, each in its own \
+process. An interval is that of the median over them, by order statistics: the narrowest pair of repetitions that has \
+the true median between it with the probability beside it, of 90 % or more; of fewer than five it is the smallest and \
+the largest, which have less. n = 1 says nothing of the spread.
 ";
 
 /// The tables of a run, in the order of the experiments.
@@ -121,8 +124,10 @@ fn hold<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
         "variant",
         "capacity",
         "limited by",
+        "wait",
         "p50",
         "p99",
+        "objective",
         "n",
         "capacity, interval",
         "evidence",
@@ -134,8 +139,10 @@ fn hold<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             group.label.clone(),
             if group.censored == Some(true) { format!(">= {capacity}") } else { capacity },
             group.limited_by.clone().unwrap_or_else(none),
+            figure(group, "wait_ns"),
             figure(group, "response_p50_ns"),
             figure(group, "response_p99_ns"),
+            figure(group, "objective_ns"),
             repetitions(group, "in_flight_capacity"),
             interval(group, "in_flight_capacity"),
             evidence(group),
@@ -153,6 +160,7 @@ fn steps<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
         "peak in flight",
         "p50",
         "p99",
+        "objective",
         "CPU/request",
         "n",
         "not met because of",
@@ -162,10 +170,11 @@ fn steps<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
         table.push(vec![
             group.label.clone(),
             group.param("requests").map_or_else(none, count),
-            group.param("wait_ns").map_or_else(none, |wait_ns| figure_of("wait_ns", wait_ns)),
+            param_ns(group, "wait_ns"),
             figure(group, "in_flight_peak"),
             figure(group, "response_p50_ns"),
             figure(group, "response_p99_ns"),
+            param_ns(group, "objective_ns"),
             figure(group, "cpu_ns_per_request"),
             repetitions(group, "response_p99_ns"),
             group.limited_by.clone().unwrap_or_default(),
@@ -192,6 +201,10 @@ fn evidence(group: &Group) -> String {
 #[expect(clippy::cast_precision_loss, reason = "figures are shown with four digits")]
 fn figure_of(name: &str, number: u64) -> String {
     metric(name, number as f64)
+}
+
+fn param_ns(group: &Group, name: &str) -> String {
+    group.param(name).map_or_else(none, |value| figure_of(name, value))
 }
 
 fn figure(group: &Group, name: &str) -> String {

@@ -92,9 +92,10 @@ impl Hold {
         Step { requests, wait: least_spread.div_f64(self.spread_share), spread: least_spread }
     }
 
-    /// The longest p99 response time with which a step is met.
+    /// The longest p99 response time with which a step is met: its own wait, and the slack of a step whose wait is not
+    /// stretched. A slack that stretched with the wait would ask less of the larger steps.
     pub(crate) fn objective(&self, step: Step) -> Duration {
-        step.wait.mul_f64(self.objective_waits)
+        step.wait.saturating_sub(self.wait) + self.wait.mul_f64(self.objective_waits)
     }
 }
 
@@ -126,6 +127,8 @@ mod tests {
         assert_eq!(hold.step(200_000), Step { requests: 200_000, wait, spread });
         let million = hold.step(1_000_000);
         assert_eq!((million.wait, million.spread), (Duration::from_secs(5), Duration::from_secs(4)));
-        assert_eq!(hold.objective(million), Duration::from_millis(7_500));
+        // Half of the wait that was not stretched, and no more.
+        assert_eq!(hold.objective(million), Duration::from_millis(5_500));
+        assert_eq!(hold.objective(hold.step(200_000)), Duration::from_millis(1_500));
     }
 }

@@ -53,10 +53,11 @@ pub(super) fn measure(
     rows(verdict(cell, values, &ramp, best.as_ref(), limit))
 }
 
-/// The row of the ramp as a whole. It has no `requests` among its parameters.
+/// The row of the ramp as a whole. It has no `requests` among its parameters, and says with which wait, spread and
+/// objective its percentiles were measured: those of the step that was met, which may have stretched.
 fn verdict(cell: &Cell<'_>, values: &Hold, ramp: &Ramp, best: Option<&Row>, limit: Limit) -> Row {
     let mut id = cell_id(cell.point.experiment(), cell.contestant);
-    id.params.insert("wait_ns".to_owned(), ns(values.wait).into());
+    id.params.insert("base_wait_ns".to_owned(), ns(values.wait).into());
     let Some(best) = best else {
         let reason = format!(
             "no step was met, not even one of {} requests; limited by {}",
@@ -70,6 +71,11 @@ fn verdict(cell: &Cell<'_>, values: &Hold, ramp: &Ramp, best: Option<&Row>, limi
     measured.metric("in_flight_capacity", best.metric("in_flight_peak"));
     for name in ["response_p50_ns", "response_p99_ns"] {
         measured.metric(name, best.metric(name));
+    }
+    for name in ["wait_ns", "spread_ns", "objective_ns"] {
+        if let Some(value) = best.params.get(name).and_then(serde_json::Value::as_u64) {
+            measured.count(name, value);
+        }
     }
     measured.note("met_at", ramp.met().map(|met| met.requests));
     measured.note("failed_at", ramp.failed().map(|failed| failed.requests));
@@ -97,6 +103,7 @@ fn take(
     param("requests", requests);
     param("wait_ns", ns(step.wait));
     param("spread_ns", ns(step.spread));
+    param("objective_ns", ns(values.objective(step)));
     let plan = match Plan::new([workload::Step::Wait(step.wait)]) {
         Ok(plan) => plan,
         Err(error) => {
@@ -165,7 +172,6 @@ pub(super) fn note(measured: &mut Measured, observed: &mut Observed) {
     if let Some(sample) = &observed.sample {
         measured.note("sample", serde_json::json!(sample));
     }
-    measured.note("objective_ns", ns(observed.objective));
     for (name, classes) in [("rejected", &observed.rejected), ("failed", &observed.failed)] {
         if !classes.is_empty() {
             measured.note(name, serde_json::json!(classes));

@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+mod ramps;
+
 const HARNESS: &str = env!("CARGO_BIN_EXE_bench-harness");
 
 /// Examples are built with the tests, in a directory of their own beside the binary.
