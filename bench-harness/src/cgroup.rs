@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// What limits the group, and how often it was held back. None is not available, or no limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Group {
+    /// `v1`, `v2`, or `hybrid` where both are in use.
+    #[serde(default)]
+    pub(crate) version: Option<String>,
     /// CPUs by quota, such as 1.5, in cgroup v1.
     pub(crate) cpus_v1: Option<f64>,
     /// CPUs by quota, in cgroup v2.
@@ -23,7 +26,7 @@ impl Group {
     /// Reads the group of the calling process. `root` is `/` but in tests.
     pub(crate) fn read(root: &Path) -> Group {
         let membership = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-        let (mut cpu, mut pids, mut memory) = (None, None, None);
+        let (mut cpu, mut pids, mut memory, mut has_v1) = (None, None, None, false);
         let mut unified = Vec::new();
         for line in membership.lines() {
             let mut parts = line.splitn(3, ':');
@@ -37,6 +40,8 @@ impl Group {
                     .map(|mount| root.join(mount).join(path))
                     .to_vec();
             }
+            // A hierarchy with a name and no controller limits nothing.
+            has_v1 |= !controllers.is_empty() && !controllers.starts_with("name=");
             for controller in controllers.split(',') {
                 let at = root.join("sys/fs/cgroup").join(controller).join(path);
                 match controller {
@@ -51,7 +56,14 @@ impl Group {
         let v2 = |name: &str| unified.iter().find_map(|at| text(&at.join(name)));
         let either = |at: &Option<PathBuf>, old: &str, new: &str| v1(at, old).or_else(|| v2(new));
         let throttled = either(&cpu, "cpu.stat", "cpu.stat");
+        let version = match (has_v1, !unified.is_empty()) {
+            (true, true) => Some("hybrid"),
+            (true, false) => Some("v1"),
+            (false, true) => Some("v2"),
+            (false, false) => None,
+        };
         Group {
+            version: version.map(str::to_owned),
             cpus_v1: quota(v1(&cpu, "cpu.cfs_quota_us"), v1(&cpu, "cpu.cfs_period_us")),
             cpus_v2: v2("cpu.max").and_then(|both| {
                 let (quota_us, period_us) = both.split_once(' ')?;
@@ -107,7 +119,7 @@ mod tests {
             ("sys/fs/cgroup/pids/box/pids.max", "512\n"),
             ("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n"),
         ]);
-        assert_eq!((group.cpus_v1, group.cpus_v2), (Some(1.5), None));
+        assert_eq!((group.cpus_v1, group.cpus_v2, group.version.as_deref()), (Some(1.5), None, Some("v1")));
         assert_eq!(
             (group.throttled_periods, group.pids_max, group.memory_max_bytes),
             (Some(4), Some(512), None)
@@ -123,7 +135,7 @@ mod tests {
             ("sys/fs/cgroup/box/pids.current", "7\n"),
             ("sys/fs/cgroup/box/memory.max", "1073741824\n"),
         ]);
-        assert_eq!((group.cpus_v1, group.cpus_v2), (None, Some(0.5)));
+        assert_eq!((group.cpus_v1, group.cpus_v2, group.version.as_deref()), (None, Some(0.5), Some("v2")));
         assert_eq!((group.pids_max, group.pids_now, group.memory_max_bytes), (None, Some(7), Some(1 << 30)));
     }
 
@@ -135,7 +147,9 @@ mod tests {
             ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
             ("sys/fs/cgroup/unified/cpu.max", "max 100000\n"),
         ]);
-        assert_eq!(group, Group::default());
+        assert_eq!(group, Group { version: Some("hybrid".into()), ..Group::default() });
+        let named = tree(&[("proc/self/cgroup", "1:name=systemd:/\n0::/\n")]);
+        assert_eq!(named.version.as_deref(), Some("v2"));
         assert_eq!(tree(&[]), Group::default());
     }
 }

@@ -28,10 +28,16 @@ pub(crate) struct Cli {
 const EXIT_CODES: &str = "Exit codes: 0 ok, 1 run error, 2 usage, 3 verification failed, 5 environment refused, \
     130 interrupted (what was finished is kept).";
 
+const TOO_BUSY: &str = "Too busy is: a load of more than 0.5 for each CPU over the last minute, more than 10 % of the \
+    CPU time used, more than 1 % of it taken by the hypervisor, a task that waits for a CPU in more than 10 % of the \
+    time, stalls of more than 1 ms at p99, or a quota that holds this control group back.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// List runtimes with their variants and refusals, and experiments
     List,
+    /// Say what this machine can and cannot measure, and how noisy it is now
+    Doctor(Doctor),
     /// Check that each variant does what is required of it; nothing is measured
     Verify(Verify),
     /// Run experiments, and write a report
@@ -50,6 +56,17 @@ pub(crate) enum Command {
     /// One shard of a load: a specification on standard input, a result on standard output
     #[command(hide = true)]
     LoadShard,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = TOO_BUSY)]
+pub(crate) struct Doctor {
+    /// Exit with 5, and the reasons, where the machine is too busy to measure on
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// How long to listen to the machine's noise
+    #[arg(short, long, default_value = "2s", value_parser = humantime::parse_duration)]
+    pub(crate) duration: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -90,6 +107,9 @@ pub(crate) struct Run {
     /// The directory of the results; by default a new one under reports/
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Refuse, with 5 and the reasons, to measure on a machine that is too busy (see doctor)
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Print the plan and how long it will take, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -10,6 +10,7 @@ use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use crate::cgroup::Group;
+use crate::cpu_time::{self, CpuTimes};
 use crate::limit::MachineLimits;
 use crate::sample::memory_field;
 
@@ -50,14 +51,21 @@ pub(crate) struct Build {
 }
 
 /// What the machine is.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub(crate) struct Machine {
     pub(crate) kernel: Option<String>,
     pub(crate) cpu: Option<String>,
     /// CPUs that this process may use.
     pub(crate) cpus: Option<usize>,
+    /// CPUs that there are, such as `0-3`.
+    pub(crate) cpus_online: Option<String>,
+    /// CPUs that this process may run on, whatever a quota leaves of them.
+    pub(crate) cpus_affinity: Option<u32>,
     pub(crate) memory_bytes: Option<u64>,
     pub(crate) governor: Option<String>,
+    /// Whether the processor may go above its nominal frequency.
+    pub(crate) turbo: Option<bool>,
     pub(crate) clocksource: Option<String>,
     pub(crate) transparent_hugepages: Option<String>,
     pub(crate) cgroup: Group,
@@ -70,7 +78,18 @@ pub(crate) struct Machine {
     pub(crate) threads_max: Option<u64>,
     pub(crate) port_range: Option<String>,
     pub(crate) somaxconn: Option<u64>,
+    pub(crate) tcp_max_syn_backlog: Option<u64>,
     pub(crate) overcommit_memory: Option<u64>,
+    /// `fs.nr_open`: what the hard limit on descriptors can be raised to.
+    pub(crate) nr_open: Option<u64>,
+    pub(crate) perf_event_paranoid: Option<i64>,
+    pub(crate) randomize_va_space: Option<u64>,
+    /// Whether `/proc/slabinfo` can be read.
+    pub(crate) slabinfo: Option<bool>,
+    /// Whether the kernel tells how long a thread has waited on run queues.
+    pub(crate) schedstat: Option<bool>,
+    /// Whether the kernel tells the pressure on CPUs.
+    pub(crate) pressure: Option<bool>,
 }
 
 /// What else went on.
@@ -103,6 +122,7 @@ impl Machine {
     pub(crate) fn read() -> Machine {
         let sysctl = |name: &str| text(&format!("/proc/sys/{name}"));
         let number = |name: &str| sysctl(name).and_then(|text| text.parse().ok());
+        let is_readable = |path: &str| Some(text(path).is_some());
         let descriptors = getrlimit(Resource::Nofile);
         let stack = getrlimit(Resource::Stack);
         Machine {
@@ -112,8 +132,11 @@ impl Machine {
                 Some(line.split_once(':')?.1.trim().to_owned())
             }),
             cpus: std::thread::available_parallelism().ok().map(usize::from),
+            cpus_online: text("/sys/devices/system/cpu/online"),
+            cpus_affinity: rustix::thread::sched_getaffinity(None).ok().map(|set| set.count()),
             memory_bytes: memory_field("MemTotal:"),
             governor: text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+            turbo: turbo(),
             clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
             transparent_hugepages: text("/sys/kernel/mm/transparent_hugepage/enabled")
                 .map(|all| bracketed(&all)),
@@ -127,7 +150,14 @@ impl Machine {
             threads_max: number("kernel/threads-max"),
             port_range: sysctl("net/ipv4/ip_local_port_range").map(|range| range.replace('\t', "-")),
             somaxconn: number("net/core/somaxconn"),
+            tcp_max_syn_backlog: number("net/ipv4/tcp_max_syn_backlog"),
             overcommit_memory: number("vm/overcommit_memory"),
+            nr_open: number("fs/nr_open"),
+            perf_event_paranoid: sysctl("kernel/perf_event_paranoid").and_then(|text| text.parse().ok()),
+            randomize_va_space: number("kernel/randomize_va_space"),
+            slabinfo: is_readable("/proc/slabinfo"),
+            schedstat: is_readable("/proc/thread-self/schedstat"),
+            pressure: is_readable("/proc/pressure/cpu"),
         }
     }
 
@@ -151,15 +181,11 @@ impl Machine {
 
 impl Noise {
     pub(crate) fn read() -> Noise {
-        let ticks: Option<Vec<u64>> = text("/proc/stat").and_then(|stat| {
-            let line = stat.lines().next()?.strip_prefix("cpu")?.trim().to_owned();
-            line.split(' ').map(|tick| tick.parse().ok()).collect()
-        });
+        let ticks = CpuTimes::read().map(|times| times.all);
         Noise {
             load_1min: text("/proc/loadavg").and_then(|load| load.split(' ').next()?.parse().ok()),
-            steal_ticks: ticks.as_ref().and_then(|ticks| ticks.get(7).copied()),
-            // Guest time, the last two, is part of the user time.
-            cpu_ticks: ticks.as_ref().map(|ticks| ticks.iter().take(8).sum()),
+            steal_ticks: ticks.map(|ticks| ticks.steal),
+            cpu_ticks: ticks.map(|ticks| ticks.total),
             cpu_pressure_us: text("/proc/pressure/cpu")
                 .and_then(|pressure| pressure.lines().next()?.rsplit_once("total=")?.1.parse().ok()),
             throttled_periods: Group::read(Path::new("/")).throttled_periods,
@@ -167,11 +193,8 @@ impl Noise {
     }
 
     /// The share of all CPU time from `earlier` to here that the hypervisor gave to others.
-    #[expect(clippy::cast_precision_loss, reason = "a share needs few digits")]
     pub(crate) fn steal_share_since(&self, earlier: &Noise) -> Option<f64> {
-        let steal = self.steal_ticks?.checked_sub(earlier.steal_ticks?)?;
-        let all = self.cpu_ticks?.checked_sub(earlier.cpu_ticks?)?;
-        (all > 0).then(|| steal as f64 / all as f64)
+        cpu_time::share(self.steal_ticks?, earlier.steal_ticks?, self.cpu_ticks?, earlier.cpu_ticks?)
     }
 }
 
@@ -190,6 +213,12 @@ fn dirty() -> Option<bool> {
         return None;
     }
     git(&["status", "--porcelain"]).map(|changes| !changes.is_empty())
+}
+
+/// Intel's driver says whether it is off, the others whether it is on.
+fn turbo() -> Option<bool> {
+    let of = |path: &str, on: &str| text(&format!("/sys/devices/system/cpu/{path}")).map(|text| text == on);
+    of("intel_pstate/no_turbo", "0").or_else(|| of("cpufreq/boost", "1"))
 }
 
 /// `always [madvise] never`: the one in brackets.

@@ -10,6 +10,8 @@ mod cgroup;
 mod cli;
 mod cmd;
 mod contestant;
+mod cpu_time;
+mod doctor;
 mod environment;
 mod estimate;
 mod exit;

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod cell;
+mod doctor;
 mod list;
 mod load;
 mod report;
@@ -19,6 +20,7 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
     let cli = Cli::parse();
     match &cli.command {
         Command::List => list::run(&cli),
+        Command::Doctor(arguments) => doctor::run(&cli, arguments),
         Command::Run(arguments) => run::run(&cli, arguments),
         Command::Verify(arguments) => verify::run(&cli, arguments),
         Command::Cell(arguments) => cell::run(&cli, arguments),

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::cli::{Cli, Run as Arguments};
 use crate::cmd::{report, workers};
 use crate::contestant::{Contestant, Field};
+use crate::doctor;
 use crate::environment::{Build, Machine, Noise, Run, now};
 use crate::estimate;
 use crate::exit::Ending;
@@ -36,6 +37,9 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     if arguments.dry_run {
         output::print(&plan(cli, &cells, &estimates))?;
         return Ok(Ending::Done);
+    }
+    if arguments.strict {
+        doctor::refuse_if_busy(&machine)?;
     }
     let mut record = Run {
         format: FORMAT,

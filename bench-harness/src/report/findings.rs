@@ -1,10 +1,8 @@
 //! Sentences that follow from the data, and warnings that come before them.
 
 use super::{FLOOR, Group, Run, Status, count, metric, ns, whole};
+use crate::doctor::{STEAL_SHARE_MOST, is_loaded};
 use crate::experiment::Experiment;
-
-/// A larger share of CPU time than this, taken by the hypervisor, is worth a warning.
-const STEAL_SHARE: f64 = 0.01;
 
 /// What a reader must know before any figure.
 pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
@@ -18,14 +16,12 @@ pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
     if run.build.dirty == Some(true) {
         warnings.push("the tree had changes that are in no revision".to_owned());
     }
-    if let (Some(load), Some(cpus)) = (run.noise_before.load_1min, run.machine.cpus) {
-        let cpus = u32::try_from(cpus).map_or(1.0, f64::from);
-        if load > cpus / 2.0 {
-            warnings.push(format!("the machine was busy before the run: load {load:.2} on {cpus} CPUs"));
-        }
+    let load = run.noise_before.load_1min.zip(run.machine.cpus);
+    if let Some((load, cpus)) = load.filter(|(load, cpus)| is_loaded(*load, *cpus)) {
+        warnings.push(format!("the machine was busy before the run: load {load:.2} on {cpus} CPUs"));
     }
     let steal = run.noise_after.as_ref().and_then(|after| after.steal_share_since(&run.noise_before));
-    if let Some(steal) = steal.filter(|steal| *steal > STEAL_SHARE) {
+    if let Some(steal) = steal.filter(|steal| *steal > STEAL_SHARE_MOST) {
         warnings.push(format!("the hypervisor gave {:.1} % of the CPU time to others", steal * 100.0));
     }
     warnings.extend(run.problems.iter().map(|problem| format!("left out: {problem}")));

@@ -6,7 +6,6 @@ use cell_protocol::{Description, PROTOCOL, VariantDescription};
 use serde_json::Value;
 
 use super::*;
-use crate::cgroup::Group as ControlGroup;
 use crate::environment::{Build, Machine, Noise};
 use crate::limit;
 use crate::row::{CellId, FORMAT, Measured, Row};
@@ -54,20 +53,12 @@ fn run() -> Run {
             cpu: Some("a processor".into()),
             cpus: Some(2),
             memory_bytes: Some(8 << 30),
-            governor: None,
-            clocksource: None,
-            transparent_hugepages: None,
-            cgroup: ControlGroup::default(),
             descriptors_soft: Some(20_000),
             descriptors_hard: Some(20_000),
-            processes_soft: None,
-            stack_soft_bytes: None,
             max_map_count: Some(65_530),
             pid_max: Some(32_768),
-            threads_max: None,
             port_range: Some("32768-60999".into()),
-            somaxconn: None,
-            overcommit_memory: None,
+            ..Machine::default()
         },
         noise_before: Noise { load_1min: Some(0.1), ..Noise::default() },
         noise_after: None,

@@ -47,6 +47,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use driver::Driver;
 pub use error::HttpLoadError;
 pub use result::HttpLoadResult;
+pub use socket::SOURCE_ADDRESSES;
 pub use spec::{HttpLoad, HttpLoadSpec};
 
 /// Offers the load from the calling thread, and returns when it is over: after the load's own length, the drain, and

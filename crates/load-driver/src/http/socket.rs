@@ -6,8 +6,8 @@ use rustix::fd::{AsRawFd as _, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with, sockopt};
 
-/// Source addresses are 127.0.0.1 up to this last octet.
-const LAST_OCTET: u8 = 254;
+/// How many source addresses a client takes in turn where it spreads them: 127.0.0.1 up to this last octet.
+pub const SOURCE_ADDRESSES: u8 = 254;
 
 /// Which source address the next connection takes.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ impl Sources {
     fn next(&mut self) -> Option<SocketAddr> {
         let Self::Spread(octet) = self else { return None };
         let source = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(127, 0, 0, *octet)), 0);
-        *octet = if *octet == LAST_OCTET { 1 } else { *octet + 1 };
+        *octet = if *octet == SOURCE_ADDRESSES { 1 } else { *octet + 1 };
         Some(source)
     }
 }
@@ -89,7 +89,10 @@ mod tests {
             let (_, peer) = listener.accept().expect("a connection");
             assert_eq!(peer.ip(), IpAddr::V4(Ipv4Addr::new(127, 0, 0, octet)));
         }
-        assert_eq!((0..LAST_OCTET).filter_map(|_| sources.next()).count(), usize::from(LAST_OCTET));
+        assert_eq!(
+            (0..SOURCE_ADDRESSES).filter_map(|_| sources.next()).count(),
+            usize::from(SOURCE_ADDRESSES)
+        );
         assert_eq!(sources.next().expect("an address").ip(), IpAddr::V4(Ipv4Addr::new(127, 0, 0, 4)));
     }
 
