@@ -111,11 +111,11 @@ fn least_ns(least: Duration) -> u64 {
     (ns(least) as f64 * HISTOGRAM_DIGITS) as u64
 }
 
-fn equal(name: &str, value: u64, limit: u64) -> Check {
+pub(crate) fn equal(name: &str, value: u64, limit: u64) -> Check {
     check(name, value == limit, value, limit)
 }
 
-fn at_most(name: &str, value: u64, limit: u64) -> Check {
+pub(crate) fn at_most(name: &str, value: u64, limit: u64) -> Check {
     check(name, value <= limit, value, limit)
 }
 

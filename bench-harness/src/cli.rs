@@ -126,6 +126,9 @@ pub(crate) struct Values {
     /// Worker threads, or processes, of each runtime; by default the CPUs that this process may use
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) workers: Option<u32>,
+    /// Repeat every cell on so many CPUs: 1,2 tells what one CPU changes; by default on all that this process may use
+    #[arg(long, value_delimiter = ',', value_name = "COUNTS")]
+    pub(crate) cpus: Vec<usize>,
     /// Take the values that this file states, in the place of the experiments' own
     #[arg(long = "experiments", value_name = "FILE")]
     pub(crate) experiments_file: Option<PathBuf>,

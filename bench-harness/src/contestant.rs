@@ -8,6 +8,7 @@ use cell_control::{Discovery, Problem, Runner, Subject, describe, discover};
 use cell_protocol::{Ability, Description, VariantDescription};
 
 use crate::exit::usage;
+use crate::place::Place;
 use crate::suggest;
 
 /// The runtime that does the work with no model around it. Reports show it first.
@@ -24,11 +25,17 @@ pub(crate) struct Contestant {
     /// The most requests that the model itself lets run at one time.
     pub(crate) in_flight_limit: Option<u64>,
     pub(crate) thread_per_request: bool,
+    pub(crate) place: Place,
     description: Description,
 }
 
 impl Contestant {
-    fn new(runner: &Path, description: &Description, variant: &VariantDescription) -> Contestant {
+    fn new(
+        runner: &Path,
+        description: &Description,
+        variant: &VariantDescription,
+        place: &Place,
+    ) -> Contestant {
         Contestant {
             runner: runner.to_owned(),
             runtime: description.runtime.clone(),
@@ -36,6 +43,7 @@ impl Contestant {
             label: description.label(&variant.name),
             in_flight_limit: variant.in_flight_limit,
             thread_per_request: variant.thread_per_request,
+            place: place.clone(),
             description: description.clone(),
         }
     }
@@ -59,12 +67,12 @@ pub(crate) struct Field {
     directory: PathBuf,
     runners: Vec<Runner>,
     pub(crate) problems: Vec<Problem>,
-    workers: usize,
+    place: Place,
 }
 
 impl Field {
-    /// Looks in `directory`, or beside this executable. Limits are asked for `workers` workers.
-    pub(crate) fn find(directory: Option<&Path>, workers: usize) -> anyhow::Result<Field> {
+    /// Looks in `directory`, or beside this executable. Limits are asked for the workers of `place`.
+    pub(crate) fn find(directory: Option<&Path>, place: Place) -> anyhow::Result<Field> {
         let directory = match directory {
             Some(directory) => directory.to_owned(),
             None => {
@@ -75,7 +83,7 @@ impl Field {
         let Discovery { mut runners, problems } = discover(&directory);
         runners
             .sort_by_key(|runner| (runner.description.runtime != FLOOR, runner.description.runtime.clone()));
-        Ok(Field { directory, runners, problems, workers })
+        Ok(Field { directory, runners, problems, place })
     }
 
     /// What each runner says of itself.
@@ -105,6 +113,11 @@ impl Field {
         Ok(chosen)
     }
 
+    /// The floor, where its runner is there.
+    pub(crate) fn floor(&self) -> Option<Contestant> {
+        self.one(FLOOR).ok()
+    }
+
     /// The one contestant of this label; a bare runtime is its default variant.
     pub(crate) fn one(&self, label: &str) -> anyhow::Result<Contestant> {
         let (runtime, variant) = match label.split_once(':') {
@@ -125,7 +138,7 @@ impl Field {
             usage(format!("runtime {runtime:?} has no variant {variant:?}; {hint} ({reason})"))
         })?;
         match description.variant(&variant) {
-            Some(found) => Ok(Contestant::new(&runner.path, &description, found)),
+            Some(found) => Ok(Contestant::new(&runner.path, &description, found, &self.place)),
             None => Err(usage(format!("runtime {runtime:?} does not describe its variant {variant:?}"))),
         }
     }
@@ -135,12 +148,12 @@ impl Field {
         let description = self
             .ask(runner, None)
             .map_err(|reason| anyhow::anyhow!("runtime {runtime:?} no longer describes itself: {reason}"))?;
-        let contestant = |variant| Contestant::new(&runner.path, &description, variant);
+        let contestant = |variant| Contestant::new(&runner.path, &description, variant, &self.place);
         Ok(description.variants.iter().map(contestant).collect())
     }
 
     fn ask(&self, runner: &Runner, variant: Option<&str>) -> Result<Description, String> {
-        describe(&runner.path, &Subject { variant, workers: Some(self.workers) })
+        describe(&runner.path, &Subject { variant, workers: Some(self.place.workers) })
     }
 
     fn runner(&self, runtime: &str) -> anyhow::Result<&Runner> {
@@ -176,6 +189,7 @@ impl Field {
 /// The contestants of a description, for tests that need no runner.
 #[cfg(test)]
 pub(crate) fn all_of(description: &Description) -> Vec<Contestant> {
-    let contestant = |variant| Contestant::new(Path::new("/nowhere"), description, variant);
+    let contestant =
+        |variant| Contestant::new(Path::new("/nowhere"), description, variant, &Place::default());
     description.variants.iter().map(contestant).collect()
 }

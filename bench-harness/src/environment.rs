@@ -25,7 +25,10 @@ pub(crate) struct Run {
     /// The run was interrupted: some cells are missing.
     pub(crate) partial: bool,
     pub(crate) seed: u64,
-    pub(crate) workers: usize,
+    /// Of each runtime; one number for each of `cpus`.
+    pub(crate) workers: Vec<usize>,
+    /// The numbers of CPUs on which every cell was repeated; empty for all CPUs of the harness.
+    pub(crate) cpus: Vec<usize>,
     pub(crate) size: String,
     pub(crate) experiments: Vec<String>,
     pub(crate) build: Build,

@@ -18,6 +18,14 @@ pub(crate) fn cell(values: &Values, machine: &MachineLimits, cell: &Cell<'_>) ->
             let known = threads(machine, cell.contestant);
             expected(&values.capacity.hold_tasks, known, cell.contestant).into_iter().map(one).sum()
         }
+        Point::Closed { .. } => {
+            let closed = &values.throughput.closed;
+            values.estimate.process + values.estimate.client + closed.warmup + closed.duration
+        }
+        Point::Open => {
+            let open = &values.throughput.open;
+            values.estimate.process + values.estimate.client + open.warmup + open.duration
+        }
         Point::Hold => {
             let hold = &values.capacity.hold;
             let client = |requests| values.estimate.client + each(values.estimate.request, requests);

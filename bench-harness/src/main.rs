@@ -22,6 +22,7 @@ mod limit;
 mod matrix;
 mod measure;
 mod output;
+mod place;
 mod progress;
 mod ramp;
 mod report;

@@ -23,6 +23,10 @@ pub(crate) enum Point {
     HoldTasks,
     /// `capacity.hold`: a whole ramp, over HTTP.
     Hold,
+    /// `throughput.closed`, with so many connections.
+    Closed { connections: u64 },
+    /// `throughput.open`.
+    Open,
 }
 
 impl Point {
@@ -34,6 +38,11 @@ impl Point {
             }
             Experiment::HoldTasks => vec![Point::HoldTasks],
             Experiment::Hold => vec![Point::Hold],
+            Experiment::Closed => {
+                let each = values.throughput.closed.connections.iter();
+                each.map(|connections| Point::Closed { connections: *connections }).collect()
+            }
+            Experiment::Open => vec![Point::Open],
         }
     }
 
@@ -42,6 +51,8 @@ impl Point {
             Point::Burst { .. } => Experiment::Burst,
             Point::HoldTasks => Experiment::HoldTasks,
             Point::Hold => Experiment::Hold,
+            Point::Closed { .. } => Experiment::Closed,
+            Point::Open => Experiment::Open,
         }
     }
 
@@ -50,7 +61,8 @@ impl Point {
         match self {
             Point::Burst { warm: true } => " warm".to_owned(),
             Point::Burst { warm: false } => " cold".to_owned(),
-            Point::HoldTasks | Point::Hold => String::new(),
+            Point::Closed { connections } => format!(" c={connections}"),
+            Point::HoldTasks | Point::Hold | Point::Open => String::new(),
         }
     }
 }
@@ -59,7 +71,8 @@ impl Cell<'_> {
     /// One line that says which cell it is.
     pub(crate) fn label(&self) -> String {
         let Cell { point, contestant, repetition } = self;
-        format!("{}{} {} #{repetition}", point.experiment().name(), point.words(), contestant.label)
+        let cpus = contestant.place.cpu_count().map(|cpus| format!(" on {cpus} CPUs")).unwrap_or_default();
+        format!("{}{} {}{cpus} #{repetition}", point.experiment().name(), point.words(), contestant.label)
     }
 }
 

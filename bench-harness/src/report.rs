@@ -7,11 +7,14 @@ use crate::environment::Run;
 use crate::experiment::Experiment;
 use crate::format::{count, metric, ns, whole};
 use crate::row::Status;
-use crate::summary::{Group, Spread};
+use crate::summary::Group;
 use crate::table::Table;
 
+mod capacity;
+mod columns;
 mod findings;
 mod machine;
+mod throughput;
 
 pub(crate) use findings::{findings, warnings};
 
@@ -61,184 +64,20 @@ the largest, which have less. n = 1 says nothing of the spread.
 
 /// The tables of a run, in the order of the experiments.
 pub(crate) fn sections(groups: &[Group]) -> Vec<Section> {
-    let of = |experiment: Experiment| {
-        groups.iter().filter(move |group| group.cell.experiment == experiment.name())
-    };
-    let mut sections = Vec::new();
-    let mut add = |title: &str, table: Table| {
-        if !table.is_empty() {
-            sections.push(Section { title: title.to_owned(), table });
-        }
-    };
-    add("A burst of waiting requests, in process (capacity.burst)", burst(of(Experiment::Burst)));
-    for (experiment, place) in [(Experiment::HoldTasks, "in process"), (Experiment::Hold, "over HTTP")] {
-        let name = experiment.name();
-        let is_step = |group: &&Group| group.param("requests").is_some();
-        add(
-            &format!("How many can wait at once, {place} ({name})"),
-            hold(of(experiment).filter(|group| !is_step(group))),
-        );
-        add(&format!("Steps, {place} ({name})"), steps(of(experiment).filter(is_step)));
-    }
+    let mut sections = capacity::sections(groups);
+    sections.extend(throughput::sections(groups));
+    sections.retain(|section| !section.table.is_empty());
     sections
 }
 
-fn burst<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
-    let mut table = Table::new(&[
-        "variant",
-        "start",
-        "requests",
-        "elapsed",
-        "bound",
-        "efficiency",
-        "peak in flight",
-        "dispatch",
-        "CPU/request",
-        "n",
-        "elapsed, interval",
-        "status",
-    ]);
-    for group in groups {
-        let warm = group.cell.params.get("warm").and_then(serde_json::Value::as_bool).unwrap_or(false);
-        let figure = |name: &str| figure(group, name);
-        table.push(vec![
-            group.label.clone(),
-            if warm { "warm" } else { "cold" }.to_owned(),
-            group.param("requests").map_or_else(none, count),
-            figure("elapsed_ns"),
-            figure("bound_ns"),
-            figure("efficiency"),
-            figure("in_flight_peak"),
-            figure("dispatch_elapsed_ns"),
-            figure("cpu_ns_per_request"),
-            repetitions(group, "elapsed_ns"),
-            interval(group, "elapsed_ns"),
-            status(group),
-        ]);
+fn of(groups: &[Group], experiment: Experiment) -> impl Iterator<Item = &Group> {
+    groups.iter().filter(move |group| group.cell.experiment == experiment.name())
+}
+
+impl Section {
+    fn new(title: &str, table: Table) -> Section {
+        Section { title: title.to_owned(), table }
     }
-    table
-}
-
-fn hold<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
-    let mut table = Table::new(&[
-        "variant",
-        "capacity",
-        "limited by",
-        "wait",
-        "p50",
-        "p99",
-        "objective",
-        "n",
-        "capacity, interval",
-        "evidence",
-        "status",
-    ]);
-    for group in groups {
-        let capacity = figure(group, "in_flight_capacity");
-        table.push(vec![
-            group.label.clone(),
-            if group.censored == Some(true) { format!(">= {capacity}") } else { capacity },
-            group.limited_by.clone().unwrap_or_else(none),
-            figure(group, "wait_ns"),
-            figure(group, "response_p50_ns"),
-            figure(group, "response_p99_ns"),
-            figure(group, "objective_ns"),
-            repetitions(group, "in_flight_capacity"),
-            interval(group, "in_flight_capacity"),
-            evidence(group),
-            status(group),
-        ]);
-    }
-    table
-}
-
-fn steps<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
-    let mut table = Table::new(&[
-        "variant",
-        "requests",
-        "wait",
-        "peak in flight",
-        "p50",
-        "p99",
-        "objective",
-        "CPU/request",
-        "n",
-        "not met because of",
-        "status",
-    ]);
-    for group in groups {
-        table.push(vec![
-            group.label.clone(),
-            group.param("requests").map_or_else(none, count),
-            param_ns(group, "wait_ns"),
-            figure(group, "in_flight_peak"),
-            figure(group, "response_p50_ns"),
-            figure(group, "response_p99_ns"),
-            param_ns(group, "objective_ns"),
-            figure(group, "cpu_ns_per_request"),
-            repetitions(group, "response_p99_ns"),
-            group.limited_by.clone().unwrap_or_default(),
-            status(group),
-        ]);
-    }
-    table
-}
-
-/// The evidence for a limit, in a few words.
-fn evidence(group: &Group) -> String {
-    let shown = group.evidence.iter().filter(|(_, value)| !value.is_object() && !value.is_array()).map(
-        |(name, value)| {
-            let value = match value.as_u64() {
-                Some(number) => figure_of(name, number),
-                None => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
-            };
-            format!("{} {value}", name.trim_end_matches("_ns").replace('_', " "))
-        },
-    );
-    shown.collect::<Vec<_>>().join(", ")
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures are shown with four digits")]
-fn figure_of(name: &str, number: u64) -> String {
-    metric(name, number as f64)
-}
-
-fn param_ns(group: &Group, name: &str) -> String {
-    group.param(name).map_or_else(none, |value| figure_of(name, value))
-}
-
-fn figure(group: &Group, name: &str) -> String {
-    group.median(name).map_or_else(none, |value| metric(name, value))
-}
-
-fn repetitions(group: &Group, name: &str) -> String {
-    group.metrics.get(name).map_or(0, |spread| spread.n).to_string()
-}
-
-/// The interval of a median with its coverage, or why there is none.
-fn interval(group: &Group, name: &str) -> String {
-    match group.metrics.get(name) {
-        Some(Spread { interval: Some(interval), .. }) => format!(
-            "[{}, {}] {:.1} %",
-            metric(name, interval.low()),
-            metric(name, interval.high()),
-            interval.coverage() * 100.0
-        ),
-        Some(Spread { n, .. }) => format!("n = {n}, no interval"),
-        None => none(),
-    }
-}
-
-/// `ok`, or the status with its reason.
-fn status(group: &Group) -> String {
-    match &group.reason {
-        Some(reason) => format!("{}: {reason}", group.status.name()),
-        None => group.status.name().to_owned(),
-    }
-}
-
-fn none() -> String {
-    "-".to_owned()
 }
 
 #[cfg(test)]

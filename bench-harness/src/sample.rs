@@ -81,7 +81,7 @@ impl AcceptQueues {
 }
 
 /// The processes of a group, by the fifth field of their `stat`.
-fn members(leader: u32) -> Vec<u32> {
+pub(crate) fn members(leader: u32) -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let in_group = |pid: &u32| {

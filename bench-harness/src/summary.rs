@@ -212,8 +212,9 @@ fn group(run: &Run, rows: &[Row], cell: CellId) -> Group {
         || format!("{}:{}", cell.runtime, cell.variant),
         |description| description.label(&cell.variant),
     );
+    let cpus = cell.params.get("cpus").map(|cpus| format!(" ({cpus} CPU)")).unwrap_or_default();
     Group {
-        label,
+        label: label + &cpus,
         status: worst.map_or(Status::Failed, |row| row.status),
         reason: worst.and_then(|row| row.reason.clone()),
         limited_by: typical.and_then(|row| row.limited_by.clone()),

@@ -3,16 +3,16 @@
 use std::fmt::Write;
 
 use crate::cli::{Cell as Arguments, Cli};
-use crate::cmd::workers;
 use crate::contestant::Field;
 use crate::environment::Machine;
 use crate::exit::{Ending, usage};
 use crate::experiment::{Experiment, Size, Values};
 use crate::format::metric;
 use crate::interrupt::Interrupt;
-use crate::matrix::{Cell, Point};
-use crate::measure::Bench;
+use crate::matrix;
+use crate::measure::{Bench, Ceiling};
 use crate::output::{self, Format};
+use crate::place::Place;
 use crate::row::{Row, Status};
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -30,25 +30,28 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         experiment,
         &arguments.values_given,
     )?;
-    let workers = workers(arguments.values.workers)?;
-    let field = Field::find(cli.runners.as_deref(), workers)?;
-    let contestant = field.one(&arguments.runtime)?;
+    let (mut contestants, mut floor) = (Vec::new(), None);
+    for place in Place::each(&arguments.values.cpus, arguments.values.workers)? {
+        let field = Field::find(cli.runners.as_deref(), place)?;
+        contestants.push(field.one(&arguments.runtime)?);
+        floor = floor.or_else(|| field.floor());
+    }
     let bench = Bench {
         values,
-        workers,
+        floor,
+        ceiling: Ceiling::new(),
         seed: arguments.seed,
         machine: Machine::read().limits(),
         interrupt: Interrupt::install()?,
     };
     let (mut order, mut has_failed) = (0, false);
-    for point in Point::of(experiment, &bench.values) {
-        let cell = Cell { point, contestant: &contestant, repetition: 1 };
+    for cell in matrix::cells(&bench.values, &[experiment], &contestants, Some(1), arguments.seed) {
         bench.measure(&cell, &mut |mut row| {
             order += 1;
             row.order = order;
             has_failed |= matches!(row.status, Status::Failed | Status::Invalid);
             match cli.format {
-                Format::Text => output::print(&text(&row, &contestant.label)),
+                Format::Text => output::print(&text(&row, &cell.contestant.label)),
                 Format::Json | Format::Csv => output::print(&(serde_json::to_string(&row)? + "\n")),
             }
         })?;

@@ -6,12 +6,12 @@ use cell_protocol::Description;
 use serde::Serialize;
 
 use crate::cli::Cli;
-use crate::cmd::workers;
 use crate::contestant::Field;
 use crate::exit::Ending;
 use crate::experiment::Experiment;
 use crate::format::count;
 use crate::output::{self, Format};
+use crate::place::Place;
 use crate::table::Table;
 
 #[derive(Serialize)]
@@ -22,7 +22,7 @@ struct Listed<'a> {
 }
 
 pub(super) fn run(cli: &Cli) -> anyhow::Result<Ending> {
-    let field = Field::find(cli.runners.as_deref(), workers(None)?)?;
+    let field = Field::find(cli.runners.as_deref(), Place::new(None)?)?;
     let problems =
         field.problems.iter().map(|problem| format!("{}: {}", problem.path.display(), problem.reason));
     let listed = Listed {

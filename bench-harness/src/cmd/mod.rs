@@ -12,7 +12,7 @@ mod verify;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
-use crate::exit::{Ending, Refused};
+use crate::exit::Ending;
 use crate::measure;
 
 /// Reads the command line and does what it says.
@@ -28,15 +28,5 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::Report { directory } => report::run(&cli, directory),
         Command::Load(arguments) => load::run(&cli, arguments),
         Command::LoadShard => measure::shard(),
-    }
-}
-
-/// The workers that were asked for, or one for each CPU that this process may use.
-fn workers(asked: Option<u32>) -> anyhow::Result<usize> {
-    match asked {
-        Some(workers) => Ok(usize::try_from(workers).unwrap_or(usize::MAX)),
-        None => std::thread::available_parallelism().map(usize::from).map_err(|error| {
-            Refused(format!("cannot tell how many CPUs there are ({error}); say --workers N")).into()
-        }),
     }
 }

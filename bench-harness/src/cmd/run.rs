@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::cli::{Cli, Run as Arguments};
-use crate::cmd::{report, workers};
+use crate::cmd::report;
 use crate::contestant::{Contestant, Field};
 use crate::doctor;
 use crate::environment::{Build, Machine, Noise, Run, now};
@@ -15,8 +15,9 @@ use crate::experiment::{Experiment, Size, Values};
 use crate::format::metric;
 use crate::interrupt::Interrupt;
 use crate::matrix::{self, Cell};
-use crate::measure::Bench;
+use crate::measure::{Bench, Ceiling};
 use crate::output::{self, Format};
+use crate::place::Place;
 use crate::progress::Progress;
 use crate::row::{FORMAT, Row};
 use crate::store::{self, Store};
@@ -26,11 +27,19 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let experiments = Experiment::select(&arguments.experiments)?;
     let size = Size::of(arguments.quick);
     let values = Values::load(arguments.values.experiments_file.as_deref(), size)?;
-    let workers = workers(arguments.values.workers)?;
-    let field = Field::find(cli.runners.as_deref(), workers)?;
-    let contestants = field.select(&arguments.runtimes)?;
+    let places = Place::each(&arguments.values.cpus, arguments.values.workers)?;
+    let mut fields = Vec::new();
+    let mut contestants = Vec::new();
+    for place in &places {
+        let field = Field::find(cli.runners.as_deref(), place.clone())?;
+        contestants.extend(field.select(&arguments.runtimes)?);
+        fields.push(field);
+    }
+    // They differ in the limits of variants alone, which each contestant has of its own.
+    let field = fields.swap_remove(0);
     let seed = arguments.seed.unwrap_or_else(seed_from_the_clock);
     let machine = Machine::read();
+    let floor = field.floor();
     let cells = matrix::cells(&values, &experiments, &contestants, arguments.repetitions, seed);
     let limits = machine.limits();
     let estimates: Vec<Duration> = cells.iter().map(|cell| estimate::cell(&values, &limits, cell)).collect();
@@ -49,7 +58,8 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         // Until it has ended: a harness that is killed cannot say so any more.
         partial: true,
         seed,
-        workers,
+        workers: places.iter().map(|place| place.workers).collect(),
+        cpus: arguments.values.cpus.clone(),
         size: size.name().to_owned(),
         experiments: experiments.iter().map(|experiment| experiment.name().to_owned()).collect(),
         build: Build::read(),
@@ -64,7 +74,8 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         machine,
     };
     let interrupt = Interrupt::install()?;
-    let bench = Bench { values, workers, seed, machine: limits, interrupt: interrupt.clone() };
+    let bench =
+        Bench { values, floor, ceiling: Ceiling::new(), seed, machine: limits, interrupt: interrupt.clone() };
     let date = record.started_at.split('T').next().unwrap_or_default().to_owned();
     let mut store = Store::create(arguments.out.as_deref(), &date, &slug(&arguments.experiments, size))?;
     store::write_run(store.directory(), &record)?;
@@ -105,15 +116,21 @@ fn measure(
 /// One line on a row: what it is, and its first figures or its reason.
 fn told(label: &str, row: &Row) -> String {
     let requests = row.params.get("requests").map(|requests| format!(" x{requests}")).unwrap_or_default();
-    let figures = ["in_flight_capacity", "elapsed_ns", "in_flight_peak", "response_p99_ns"]
-        .into_iter()
-        .filter_map(|name| {
-            Some(format!(
-                "{} {}",
-                name.trim_end_matches("_ns").replace('_', " "),
-                metric(name, row.metric(name)?)
-            ))
-        });
+    const SHOWN: [&str; 6] = [
+        "in_flight_capacity",
+        "elapsed_ns",
+        "in_flight_peak",
+        "throughput_per_s",
+        "cpu_ns_per_request",
+        "response_p99_ns",
+    ];
+    let figures = SHOWN.into_iter().filter_map(|name| {
+        Some(format!(
+            "{} {}",
+            name.trim_end_matches("_ns").replace('_', " "),
+            metric(name, row.metric(name)?)
+        ))
+    });
     let figures = figures.collect::<Vec<_>>().join(", ");
     let limit = row.limited_by.as_ref().map(|limit| format!("; limited by {limit}")).unwrap_or_default();
     let reason = row.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();

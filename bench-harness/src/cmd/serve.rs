@@ -6,19 +6,19 @@ use std::process::Command;
 use anyhow::Context;
 
 use crate::cli::{Cli, Serve as Arguments};
-use crate::cmd::workers;
 use crate::contestant::Field;
 use crate::exit::{Ending, usage};
+use crate::place::Place;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let workers = workers(arguments.workers)?;
-    let contestant = Field::find(cli.runners.as_deref(), workers)?.one(&arguments.runtime)?;
+    let place = Place::new(arguments.workers)?;
+    let contestant = Field::find(cli.runners.as_deref(), place)?.one(&arguments.runtime)?;
     if let Some(reason) = contestant.refusal(cell_protocol::Ability::Server) {
         return Err(usage(format!("{} does not serve: {reason}", contestant.label)));
     }
     let flags = [
         ("--variant", contestant.variant.clone()),
-        ("--workers", workers.to_string()),
+        ("--workers", contestant.place.workers.to_string()),
         ("--listen", arguments.listen.to_string()),
         ("--in-flight-limit", arguments.in_flight_limit.to_string()),
         ("--connections-max", arguments.connections_max.to_string()),

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use conformance::{CHECKS, CheckResult, Options, Verdict};
 
 use crate::cli::{Cli, Verify as Arguments};
-use crate::cmd::workers;
 use crate::contestant::{Contestant, Field};
 use crate::exit::{Ending, Unverified, usage};
 use crate::output::{self, Format};
+use crate::place::Place;
 use crate::suggest;
 use crate::table::Table;
 
@@ -17,8 +17,9 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     if let Some(wrong) = arguments.checks.iter().find(|name| !known().any(|check| check == name.as_str())) {
         return Err(usage(format!("unknown check {wrong:?}; {}", suggest::hint(wrong, known()))));
     }
-    let workers = workers(arguments.workers)?;
-    let field = Field::find(cli.runners.as_deref(), workers)?;
+    let place = Place::new(arguments.workers)?;
+    let workers = place.workers;
+    let field = Field::find(cli.runners.as_deref(), place)?;
     let mut results = Vec::new();
     for (runner, variants) in by_runner(field.select(&arguments.runtimes)?) {
         let options =

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod capacity;
+mod throughput;
 mod values;
 
 use cell_protocol::Ability;
@@ -11,6 +12,7 @@ use crate::exit::usage;
 use crate::suggest;
 
 pub(crate) use capacity::{Hold, Step};
+pub(crate) use throughput::{Closed, Open};
 pub(crate) use values::{Size, Values};
 
 /// One experiment of the harness.
@@ -22,10 +24,15 @@ pub(crate) enum Experiment {
     HoldTasks,
     /// How many requests can wait at once, over HTTP?
     Hold,
+    /// What does the model itself cost, as fast as it goes?
+    Closed,
+    /// What does it cost at half of what the floor can do?
+    Open,
 }
 
 impl Experiment {
-    pub(crate) const ALL: [Experiment; 3] = [Experiment::Burst, Experiment::HoldTasks, Experiment::Hold];
+    pub(crate) const ALL: [Experiment; 5] =
+        [Experiment::Burst, Experiment::HoldTasks, Experiment::Hold, Experiment::Closed, Experiment::Open];
 
     /// The name in commands, rows and files of values: its family, a dot, and its own.
     pub(crate) const fn name(self) -> &'static str {
@@ -33,6 +40,8 @@ impl Experiment {
             Experiment::Burst => "capacity.burst",
             Experiment::HoldTasks => "capacity.hold-tasks",
             Experiment::Hold => "capacity.hold",
+            Experiment::Closed => "throughput.closed",
+            Experiment::Open => "throughput.open",
         }
     }
 
@@ -42,6 +51,8 @@ impl Experiment {
             Experiment::Burst => "how fast do N waiting requests finish, in process?",
             Experiment::HoldTasks => "how many requests can wait at once, in process, and what ends it?",
             Experiment::Hold => "how many requests can wait at once, over HTTP, and what ends it?",
+            Experiment::Closed => "what does the model itself cost, as fast as it goes?",
+            Experiment::Open => "what does the model itself cost, at half of what the floor can do?",
         }
     }
 
@@ -49,7 +60,7 @@ impl Experiment {
     pub(crate) const fn ability(self) -> Ability {
         match self {
             Experiment::Burst | Experiment::HoldTasks => Ability::Handler,
-            Experiment::Hold => Ability::Server,
+            Experiment::Hold | Experiment::Closed | Experiment::Open => Ability::Server,
         }
     }
 

@@ -8,13 +8,15 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::capacity::Capacity;
+use super::throughput::Throughput;
 use super::{Experiment, bounds};
 use crate::exit::usage;
 use crate::suggest;
 
 /// The files that are compiled in: each holds the tables of one family.
-const BUILT_IN: [(&str, &str); 2] = [
+const BUILT_IN: [(&str, &str); 3] = [
     ("capacity.toml", include_str!("../../experiments/capacity.toml")),
+    ("throughput.toml", include_str!("../../experiments/throughput.toml")),
     ("common.toml", include_str!("../../experiments/common.toml")),
 ];
 
@@ -30,6 +32,7 @@ pub(crate) enum Size {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
     pub(crate) capacity: Capacity,
+    pub(crate) throughput: Throughput,
     pub(crate) server: Server,
     pub(crate) estimate: Costs,
 }
@@ -128,6 +131,8 @@ impl Values {
             Experiment::Burst => self.capacity.burst.repetitions,
             Experiment::HoldTasks => self.capacity.hold_tasks.repetitions,
             Experiment::Hold => self.capacity.hold.repetitions,
+            Experiment::Closed => self.throughput.closed.repetitions,
+            Experiment::Open => self.throughput.open.repetitions,
         }
     }
 }

@@ -5,6 +5,7 @@ mod clients;
 mod hold;
 mod in_process;
 mod over_http;
+mod throughput;
 
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,7 @@ use crate::row::{CellId, Row, Status};
 use crate::sample::{self, Sample};
 
 pub(crate) use clients::shard;
+pub(crate) use throughput::Ceiling;
 
 /// How long a runner may take to drain what it was given, when told to stop.
 const DRAIN: Duration = Duration::from_secs(1);
@@ -30,7 +32,9 @@ const SLACK: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) values: Values,
-    pub(crate) workers: usize,
+    /// The runner whose ceiling sets the rates of open loops.
+    pub(crate) floor: Option<Contestant>,
+    pub(crate) ceiling: Ceiling,
     pub(crate) seed: u64,
     pub(crate) machine: MachineLimits,
     pub(crate) interrupt: Interrupt,
@@ -50,6 +54,10 @@ impl Bench {
         match cell.point {
             Point::Burst { warm } => rows(burst::measure(self, cell, warm)),
             Point::HoldTasks => hold::measure(self, cell, &self.values.capacity.hold_tasks, rows),
+            Point::Closed { connections } => {
+                rows(throughput::closed(self, cell, &self.values.throughput.closed, connections))
+            }
+            Point::Open => rows(throughput::open(self, cell, &self.values.throughput.open)),
             Point::Hold => hold::measure(self, cell, &self.values.capacity.hold, rows),
         }
     }
@@ -58,7 +66,8 @@ impl Bench {
         CellSpec {
             protocol: PROTOCOL,
             variant: contestant.variant.clone(),
-            workers: self.workers,
+            workers: contestant.place.workers,
+            cpus: contestant.place.cpus.clone(),
             task,
             drain_ns: ns(DRAIN),
         }
@@ -121,13 +130,18 @@ impl From<&CellError> for NoFigures {
     }
 }
 
-/// A cell without parameters.
+/// A cell without parameters of its experiment.
 fn cell_id(experiment: Experiment, contestant: &Contestant) -> CellId {
     CellId {
         experiment: experiment.name().to_owned(),
         runtime: contestant.runtime.clone(),
         variant: contestant.variant.clone(),
-        params: std::collections::BTreeMap::new(),
+        params: contestant
+            .place
+            .cpu_count()
+            .map(|cpus| ("cpus".to_owned(), cpus.into()))
+            .into_iter()
+            .collect(),
     }
 }
 

@@ -73,7 +73,7 @@ fn offer(
     glimpse: &mut Glimpse,
 ) -> Result<Seen, Failure> {
     let shards = clients::shards(step.requests).map_err(Failure::Client)?;
-    let spec = bench.spec(contestant, Task::Serve(server(bench, step)));
+    let spec = bench.spec(contestant, Task::Serve(server(bench, step.requests)));
     let mut cell = CellProcess::start(&contestant.runner, &spec, bench.limits())?;
     let Some(listen) = cell.listen() else {
         return Err(Failure::Client("the runner is ready and does not say where it listens".to_owned()));
@@ -101,14 +101,15 @@ fn offer(
     })
 }
 
-fn server(bench: &Bench, step: Step) -> ServeTask {
+/// A server with the limits of every HTTP cell, whose queue, where the model has one, holds `requests`.
+pub(super) fn server(bench: &Bench, requests: u64) -> ServeTask {
     let limits = &bench.values.server;
     ServeTask {
         listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         backlog: limits.backlog,
         in_flight_limit: limits.in_flight_limit,
         connections_max: limits.connections_max,
-        queue_capacity: usize::try_from(step.requests).unwrap_or(usize::MAX),
+        queue_capacity: usize::try_from(requests).unwrap_or(usize::MAX),
         idle_timeout_ns: ns(limits.idle_timeout),
         request_timeout_ns: ns(limits.request_timeout),
     }
@@ -140,7 +141,8 @@ fn load(
     }
 }
 
-fn counted(before: &Snapshot, after: &Snapshot) -> ServerCounts {
+/// What was counted from one snapshot to another; gauges and peak are those of the latter.
+pub(super) fn counted(before: &Snapshot, after: &Snapshot) -> ServerCounts {
     let (before, after) = (before.server.unwrap_or_default(), after.server.unwrap_or_default());
     let since = |count: fn(&ServerCounts) -> u64| count(&after).saturating_sub(count(&before));
     ServerCounts {

@@ -55,6 +55,7 @@ pub(crate) fn findings(groups: &[Group]) -> Vec<String> {
             of(experiment).into_iter().filter(|group| group.param("requests").is_none()).collect();
         findings.extend(hold(&verdicts, what));
     }
+    findings.extend(super::throughput::findings(groups));
     findings
 }
 

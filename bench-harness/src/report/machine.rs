@@ -43,12 +43,18 @@ pub(super) fn markdown(run: &Run) -> String {
         format!("{} ({} {})", runtime.runtime, runtime.library, runtime.library_version)
     };
     line("runtimes", Some(run.runtimes.iter().map(library).collect::<Vec<_>>().join(", ")));
-    line("workers", Some(run.workers.to_string()));
+    line("workers", Some(numbers(&run.workers)));
+    let cpus = if run.cpus.is_empty() { "all".to_owned() } else { numbers(&run.cpus) };
+    line("CPUs of each cell", Some(cpus));
     line("seed", Some(run.seed.to_string()));
     line("began", Some(run.started_at.clone()));
     line("ended", run.ended_at.clone());
     let _ = write!(text, "\n```\n{}\n```\n", run.command.join(" "));
     text
+}
+
+fn numbers(numbers: &[usize]) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn both(a: Option<u64>, b: Option<u64>) -> Option<String> {

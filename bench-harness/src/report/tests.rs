@@ -38,7 +38,8 @@ fn run() -> Run {
         ended_at: Some("2025-12-02T09:01:00Z".into()),
         partial: false,
         seed: 7,
-        workers: 2,
+        workers: vec![2],
+        cpus: vec![],
         size: "full".into(),
         experiments: vec!["capacity.burst".into(), "capacity.hold-tasks".into()],
         build: Build {

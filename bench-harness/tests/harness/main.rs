@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 mod ramps;
+mod throughput;
 
 const HARNESS: &str = env!("CARGO_BIN_EXE_bench-harness");
 
@@ -323,7 +324,7 @@ fn the_load_client_tells_what_it_met() {
 fn a_dry_run_runs_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("run");
-    let output = output(run(&out, &["--dry-run", "--format", "json"]));
+    let output = output(run(&out, &["capacity", "--dry-run", "--format", "json"]));
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     let plan: Value = serde_json::from_slice(&output.stdout).expect("a plan");
     assert_eq!(plan["cells"].as_array().map(Vec::len), Some(3));

@@ -13,6 +13,7 @@ const SHORT: Duration = Duration::from_millis(300);
 
 fn start_with(variant: &str, limits: Limits) -> Result<CellProcess, CellError> {
     let spec = CellSpec {
+        cpus: vec![],
         protocol: PROTOCOL,
         variant: variant.into(),
         workers: 1,
@@ -132,6 +133,7 @@ fn a_noisy_runner_is_not_blocked() {
 #[test]
 fn a_program_that_is_not_there_is_named() {
     let spec = CellSpec {
+        cpus: vec![],
         protocol: PROTOCOL,
         variant: String::new(),
         workers: 1,

@@ -15,6 +15,9 @@ pub struct CellSpec {
     pub variant: String,
     /// Worker threads of the runtime, or worker processes.
     pub workers: usize,
+    /// The CPUs that the runner's processes may use; empty leaves them as they are.
+    #[serde(default)]
+    pub cpus: Vec<usize>,
     /// What to do.
     pub task: Task,
     /// How long `stop` may take to drain, in nanoseconds.

@@ -65,6 +65,7 @@ impl<'a> Subject<'a> {
 
     pub(crate) fn spec(&self, task: Task, drain: Duration) -> CellSpec {
         CellSpec {
+            cpus: vec![],
             protocol: PROTOCOL,
             variant: self.variant.name.clone(),
             workers: self.workers,

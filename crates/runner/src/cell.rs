@@ -16,6 +16,8 @@ use execution_model::server::{ListenSpec, ServerLimits, ServerState};
 use execution_model::{Job, Runtime, RuntimeConfig};
 use load_driver::in_process::{Account, Offer};
 use load_driver::pace;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 use workload::arrivals::Arrivals;
 
 use crate::abilities::{Abilities, HandlerAbility, RunningServer, ServerAbility, Support};
@@ -24,6 +26,7 @@ use crate::usage::usage;
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
     let mut commands = io::stdin().lock().lines();
     let spec = read_spec(commands.next())?;
+    pin(&spec.cpus)?;
     let variant = R::parse_variant(&spec.variant).map_err(anyhow::Error::msg)?;
     let info = R::describe(&variant, spec.workers);
     match &spec.task {
@@ -58,6 +61,18 @@ fn read_spec(line: Option<io::Result<String>>) -> anyhow::Result<CellSpec> {
         bail!("the cell asks for 0 workers; the least is 1");
     }
     Ok(spec)
+}
+
+/// Keeps this thread, and all threads and processes that it will start, to `cpus`; empty leaves it as it is.
+fn pin(cpus: &[usize]) -> anyhow::Result<()> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        set.set(*cpu).with_context(|| format!("the cell asks for CPU {cpu}"))?;
+    }
+    sched_setaffinity(Pid::from_raw(0), &set).with_context(|| format!("the cell asks for the CPUs {cpus:?}"))
 }
 
 fn supported<'a, T>(support: &'a Support<T>, name: &str) -> anyhow::Result<&'a T> {

@@ -1,0 +1,187 @@
+//! One server under load from its start to its end, with the window in which its cost is taken.
+
+use std::time::{Duration, Instant};
+
+use cell_control::{CellProcess, End};
+use cell_protocol::{Snapshot, Task, Usage};
+use load_driver::hiccup::HiccupMeter;
+use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
+use load_driver::pace::monotonic_ns;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity};
+use workload::http::answer_body;
+use workload::{Answer, Plan, ServerCounts};
+
+use super::syscalls::Counter;
+use crate::contestant::Contestant;
+use crate::measure::clients::Clients;
+use crate::measure::{Bench, DRAIN, NoFigures, SLACK, after, ns, over_http};
+use crate::place::Apart;
+use crate::row::Status;
+
+/// From the start of the client's process to its first request: so that all connections are open.
+const LEAD: Duration = Duration::from_millis(200);
+
+/// What is offered.
+pub(super) struct Load<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) connections: u64,
+    pub(super) warmup: Duration,
+    pub(super) duration: Duration,
+    pub(super) timeout: Duration,
+    pub(super) load: HttpLoad,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) client: HttpLoadResult,
+    /// What the server used in the window.
+    pub(super) usage: Usage,
+    /// What it completed in the window, by its own count.
+    pub(super) completed: u64,
+    /// The window's length, by the server's two snapshots.
+    pub(super) elapsed_ns: u64,
+    /// The server's counts from the first request to the last.
+    pub(super) whole: ServerCounts,
+    /// What the server had used when the load had ended, from its start.
+    pub(super) usage_at_end: Usage,
+    pub(super) end: End,
+    /// The system calls of a part of the warm-up, or why they cannot be counted.
+    pub(super) syscalls: Result<Syscalls, String>,
+    pub(super) server_cpus: Vec<usize>,
+    pub(super) client_cpus: Vec<usize>,
+    /// The CPUs that the kernel lets the server use.
+    pub(super) server_cpus_allowed: Vec<usize>,
+    /// Stalls of the machine beside the load.
+    pub(super) stall_p99_ns: Option<u64>,
+    /// The least rate of connections over the plan's own duration; none where the plan takes no time.
+    pub(super) rate_max_per_s: Option<f64>,
+}
+
+/// System calls of all threads, and the requests that were completed meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Syscalls {
+    pub(super) count: u64,
+    pub(super) completed: u64,
+}
+
+impl Seen {
+    /// Of the CPU time that there was for it in the window.
+    #[expect(clippy::cast_precision_loss, reason = "nanoseconds of CPU time are far below 2^53")]
+    pub(super) fn server_busy_share(&self) -> f64 {
+        let there_was = self.elapsed_ns.max(1) as f64 * self.server_cpus.len().max(1) as f64;
+        self.usage.cpu_ns() as f64 / there_was
+    }
+}
+
+pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Result<Seen, NoFigures> {
+    let apart = contestant.place.apart().map_err(|error| NoFigures::failed(format!("{error:#}")))?;
+    let mut contestant = contestant.clone();
+    contestant.place.clone_from(&apart.server);
+    let runner = |error: cell_control::CellError| NoFigures::from(&error);
+    let task = Task::Serve(over_http::server(bench, load.connections));
+    let mut cell = CellProcess::start(&contestant.runner, &bench.spec(&contestant, task), bench.limits())
+        .map_err(runner)?;
+    let Some(listen) = cell.listen() else {
+        return Err(NoFigures::failed("the runner is ready and does not say where it listens"));
+    };
+    let before = cell.snapshot().map_err(runner)?;
+    cell.go().map_err(runner)?;
+    let meter = HiccupMeter::start()
+        .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
+    let (start_ns, start) = (monotonic_ns() + ns(LEAD), after(Instant::now(), LEAD));
+    let spec = spec(bench, load, listen, &apart, start_ns);
+    let clients = Clients::start(&spec, 1)
+        .map_err(|error| NoFigures::failed(format!("cannot start the client's process: {error}")))?;
+    let at = |share: f64| after(start, load.warmup.mul_f64(share));
+    bench.interrupt.sleep_until(at(0.25));
+    let syscalls = count_syscalls(&mut cell, || bench.interrupt.sleep_until(at(0.9)))?;
+    bench.interrupt.sleep_until(at(1.0));
+    let begin = cell.snapshot().map_err(runner)?;
+    bench.interrupt.sleep_until(after(start, load.warmup + load.duration));
+    let end = cell.snapshot().map_err(runner)?;
+    let deadline = after(start, load.warmup + load.duration + load.timeout + SLACK);
+    let client = clients.collect(deadline, &bench.interrupt);
+    let stalls = meter.stop();
+    // A dead server explains a failed client, so it is asked first.
+    let last = cell.snapshot().map_err(runner)?;
+    let client = client.map_err(|reason| match bench.interrupt.is_raised() {
+        true => NoFigures { status: Status::Partial, reason },
+        false => NoFigures::failed(reason),
+    })?;
+    let server_cpus_allowed = allowed(cell.pid());
+    let window = over_http::counted(&begin, &end);
+    Ok(Seen {
+        usage: end.usage.since(begin.usage),
+        completed: window.completed,
+        elapsed_ns: end.at_monotonic_ns.saturating_sub(begin.at_monotonic_ns),
+        whole: over_http::counted(&before, &last),
+        usage_at_end: last.usage,
+        end: cell.stop(DRAIN + SLACK).map_err(runner)?,
+        client,
+        syscalls,
+        server_cpus: apart.server.cpus,
+        client_cpus: apart.client,
+        server_cpus_allowed,
+        stall_p99_ns: stalls.stall_p99_ns(),
+        rate_max_per_s: rate_max(load),
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "connections are far below 2^53")]
+fn rate_max(load: &Load<'_>) -> Option<f64> {
+    let least = load.plan.least_duration();
+    (!least.is_zero()).then(|| load.connections as f64 / least.as_secs_f64())
+}
+
+/// Counts while `wait` lasts. Counting slows system calls down, so it ends before the window begins.
+fn count_syscalls(
+    cell: &mut CellProcess,
+    wait: impl FnOnce(),
+) -> Result<Result<Syscalls, String>, NoFigures> {
+    let completed = |cell: &mut CellProcess| -> Result<u64, NoFigures> {
+        let Snapshot { server, .. } = cell.snapshot().map_err(|error| NoFigures::from(&error))?;
+        Ok(server.unwrap_or_default().completed)
+    };
+    let mut counter = match Counter::start(cell.pid()) {
+        Ok(counter) => counter,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    let (count, before) = (counter.read(), completed(cell)?);
+    wait();
+    let (count_after, after) = (counter.read(), completed(cell)?);
+    Ok(count.and_then(|count| {
+        let count = count_after?.saturating_sub(count);
+        Ok(Syscalls { count, completed: after.saturating_sub(before) })
+    }))
+}
+
+/// The CPUs that a process may use, as the kernel has it; none where the process is gone.
+fn allowed(pid: u32) -> Vec<usize> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let set = pid.and_then(|pid| sched_getaffinity(Some(pid)).ok());
+    set.map_or_else(Vec::new, |set| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
+}
+
+fn spec(
+    bench: &Bench,
+    load: &Load<'_>,
+    server: std::net::SocketAddr,
+    apart: &Apart,
+    start_ns: u64,
+) -> HttpLoadSpec {
+    let steps = u32::try_from(load.plan.steps().len()).unwrap_or(u32::MAX);
+    HttpLoadSpec {
+        server,
+        target: format!("/run/{}?seed={}", load.plan, bench.seed),
+        expected_body: Some(answer_body(Answer { steps, checksum: load.plan.checksum(bench.seed) })),
+        connections: usize::try_from(load.connections).unwrap_or(usize::MAX),
+        load: load.load.clone(),
+        timeout_ns: ns(load.timeout),
+        drain_ns: ns(load.timeout),
+        cpus: apart.client.clone(),
+        spread_sources: true,
+        start_at_monotonic_ns: Some(start_ns),
+    }
+}
