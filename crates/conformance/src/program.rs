@@ -1,6 +1,7 @@
 //! A runner's process without the harness around it, for what the harness hides: exit codes, signals,
 //! closed pipes, and what a runner leaves behind.
 
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -36,12 +37,22 @@ pub(crate) struct Ended {
 
 impl Program {
     pub(crate) fn start(runner: &Path, arguments: &[&str]) -> io::Result<Program> {
+        Program::start_with(runner, arguments, Stdio::piped())
+    }
+
+    /// Starts a program whose standard error fails each write: there is no space for it.
+    pub(crate) fn start_unheard(runner: &Path, arguments: &[&str]) -> io::Result<Program> {
+        let full = File::options().write(true).open("/dev/full")?;
+        Program::start_with(runner, arguments, full.into())
+    }
+
+    fn start_with(runner: &Path, arguments: &[&str], stderr: Stdio) -> io::Result<Program> {
         let mut child = Command::new(runner)
             .args(arguments)
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()?;
         let stdin = child.stdin.take();
         let stdout = lines(child.stdout.take());

@@ -10,6 +10,7 @@ mod panic;
 mod request;
 mod runtime;
 pub mod server;
+mod tell;
 
 pub use ledger::{Ledger, Outcome, Stamps};
 pub use panic::{CatchUnwind, Panicked, catch_unwind};
@@ -17,6 +18,7 @@ pub use request::{Refused, RefusedBecause, Request, Stub, Ticket};
 pub use runtime::{
     HandlerRuntime, Runtime, RuntimeConfig, RuntimeInfo, Server, ServerRuntime, ShutdownTimedOut, VariantInfo,
 };
+pub use tell::tell;
 pub use workload::{Answer, BlockingStrategy, Job, Plan, Progress, ServerCounts, Step};
 
 /// The version of the standard library, for runtimes that use no other: that of the compiler.

@@ -97,6 +97,9 @@ pub trait Runtime: Sized + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// Ends what would outlive this process, which is about to end, in whatever way.
+    fn end_workers() {}
+
     /// Finishes what was accepted and ends, by `deadline`.
     ///
     /// # Errors

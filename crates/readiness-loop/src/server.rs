@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use execution_model::server::{ListenSpec, ServerState};
-use execution_model::{Server, ServerCounts};
+use execution_model::{Server, ServerCounts, tell};
 
 use crate::Executor;
 use crate::event_loop::EventLoop;
@@ -52,7 +52,7 @@ impl LoopServer {
         let event_loop = EventLoop::new(listener, mailbox, Arc::clone(&state), executor)?;
         let run = move || {
             if let Err(error) = event_loop.run() {
-                eprintln!("the readiness loop ended: {error}");
+                tell(format_args!("the readiness loop ended: {error}"));
             }
         };
         let thread = thread::Builder::new().name("readiness".into()).spawn(run)?;

@@ -1,23 +1,31 @@
 //! `describe`: what the runtime is, as one JSON line.
 
+use std::io::{self, ErrorKind, Write};
+
+use anyhow::Context;
 use cell_protocol::{Ability, Description, PROTOCOL, REVISION, Refusal, VariantDescription};
 use execution_model::Runtime;
 
 use crate::abilities::Abilities;
 use crate::command_line::{DescribeOptions, default_workers};
+use crate::ending::usage;
 
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &DescribeOptions) -> anyhow::Result<()> {
     let mut variants = R::variants();
     let workers = options.workers.unwrap_or_else(default_workers);
     if let Some(name) = &options.variant {
-        let asked = R::parse_variant(name).map_err(anyhow::Error::msg)?;
+        let asked = R::parse_variant(name).map_err(usage)?;
         if variants.iter().all(|variant| R::describe(variant, workers).name != *name) {
             variants.push(asked);
         }
     }
     let description = description(abilities, &variants, workers);
-    println!("{}", serde_json::to_string(&description)?);
-    Ok(())
+    let line = serde_json::to_string(&description)? + "\n";
+    match io::stdout().write_all(line.as_bytes()) {
+        // Whoever asked has heard enough.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        written => written.context("cannot write to standard output"),
+    }
 }
 
 fn description<R: Runtime>(abilities: &Abilities<R>, variants: &[R::Variant], workers: usize) -> Description {

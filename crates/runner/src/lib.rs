@@ -13,6 +13,7 @@ mod abilities;
 mod cell;
 mod command_line;
 mod describe;
+mod ending;
 mod serve;
 mod usage;
 
@@ -20,14 +21,16 @@ use std::panic::{self, PanicHookInfo};
 use std::process::ExitCode;
 
 use clap::Parser;
-use execution_model::Runtime;
+use execution_model::{Runtime, tell};
 
 pub use abilities::{Abilities, HandlerAbility, ServerAbility, Support, handler, server};
 use command_line::{Action, CommandLine};
+use ending::end;
 
 /// Runs the program of a runtime crate: `describe`, `cell` or `serve`.
 ///
-/// The last line on standard error says what went wrong where the exit code is not 0.
+/// The last line on standard error says what went wrong where the exit code is not 0: it is 2 where something was
+/// asked for that cannot be, and 1 where something failed.
 #[must_use]
 pub fn run<R: Runtime>(abilities: Abilities<R>) -> ExitCode {
     panic::set_hook(Box::new(|panic| report_panic(R::INFO.id, panic)));
@@ -36,14 +39,7 @@ pub fn run<R: Runtime>(abilities: Abilities<R>) -> ExitCode {
         Action::Cell => cell::run(&abilities),
         Action::Serve(options) => serve::run(&abilities, &options),
     };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // One line: causes follow their effect.
-            eprintln!("{}: {error:#}", R::INFO.id);
-            ExitCode::FAILURE
-        }
-    }
+    end::<R>(result).into()
 }
 
 /// One line a panic, whatever the environment says of backtraces: a handler that panics is an event of
@@ -54,7 +50,7 @@ fn report_panic(runtime: &str, panic: &PanicHookInfo<'_>) {
     let message = payload.downcast_ref::<&str>().copied().or(formatted);
     let message = message.unwrap_or("a panic without a message");
     match panic.location() {
-        Some(at) => eprintln!("{runtime}: panic: {message} ({}:{})", at.file(), at.line()),
-        None => eprintln!("{runtime}: panic: {message}"),
+        Some(at) => tell(format_args!("{runtime}: panic: {message} ({}:{})", at.file(), at.line())),
+        None => tell(format_args!("{runtime}: panic: {message}")),
     }
 }

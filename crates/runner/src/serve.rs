@@ -3,25 +3,25 @@
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use cell_protocol::Ability;
 use execution_model::server::{ListenSpec, ServerLimits, ServerState};
-use execution_model::{Runtime, RuntimeConfig};
+use execution_model::{Runtime, RuntimeConfig, tell};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::abilities::{Abilities, Support};
 use crate::command_line::{ServeOptions, default_workers};
+use crate::ending::usage;
 
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) -> anyhow::Result<()> {
     let server_ability = match &abilities.server {
         Support::Yes(ability) => ability,
-        Support::No(reason) => bail!("{} has no {:?} ability: {reason}", R::INFO.id, Ability::Server),
+        Support::No(reason) => return Err(usage(format!("this runtime has no server: {reason}"))),
     };
     // Before any other thread exists, so that every thread leaves these signals to this one.
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")?;
     let workers = options.workers.unwrap_or_else(default_workers);
     let variant = match &options.variant {
-        Some(name) => R::parse_variant(name).map_err(anyhow::Error::msg)?,
+        Some(name) => R::parse_variant(name).map_err(usage)?,
         None => R::variants().swap_remove(0),
     };
     let info = R::describe(&variant, workers);
@@ -37,7 +37,7 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
     let listen = ListenSpec { address: options.listen, backlog: options.backlog, reuse_port: false };
     let server = (server_ability.serve)(&runtime, &listen, ServerState::new(limits, info))?;
     let address = server.address();
-    eprintln!("{label} on http://{address}/run/PLAN, /healthz, /metrics; interrupt to drain");
+    tell(format_args!("{label} on http://{address}/run/PLAN, /healthz, /metrics; interrupt to drain"));
 
     signals.forever().next();
     std::thread::spawn(move || {

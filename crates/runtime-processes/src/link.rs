@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
-use execution_model::{Request, RuntimeConfig, Ticket};
+use execution_model::{Request, RuntimeConfig, Ticket, tell};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, Signal, kill_process};
 use slab::Slab;
@@ -93,8 +93,7 @@ impl Link {
                 serving.state.settle_killed(self.part);
             }
             drop(state);
-            // Where nobody reads standard error, that is no reason to have no workers.
-            let _told = writeln!(io::stderr(), "processes: worker {} died, and is replaced", self.part);
+            tell(format_args!("processes: worker {} died, and is replaced", self.part));
             if born.elapsed() < YOUNG {
                 thread::sleep(PAUSE);
             }

@@ -18,8 +18,5 @@ fn main() -> ExitCode {
     if let Some(ended) = worker::run_if_asked() {
         return ended;
     }
-    let abilities = Abilities { handler: runner::handler(), server: runner::server() };
-    let ended = runner::run::<runtime::Processes>(abilities);
-    runtime::end_workers();
-    ended
+    runner::run::<runtime::Processes>(Abilities { handler: runner::handler(), server: runner::server() })
 }

@@ -95,6 +95,14 @@ impl Runtime for Processes {
         self.links.iter().filter_map(|link| link.process()).collect()
     }
 
+    /// The kernel would kill the workers too, but only after the runner is gone.
+    fn end_workers() {
+        let Some(links) = WORKERS.get() else { return };
+        links.iter().for_each(|link| link.stop());
+        links.iter().for_each(|link| link.kill());
+        wait_until(Instant::now() + KILL_GRACE, || links.iter().all(|link| link.is_over()));
+    }
+
     fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
         let Processes { queues, links, threads, .. } = self;
         links.iter().for_each(|link| link.stop());
@@ -120,15 +128,6 @@ impl Processes {
         self.threads.push(thread::Builder::new().name(name.into()).spawn(run)?);
         Ok(())
     }
-}
-
-/// Ends what workers are left, however the runner ended. The kernel would kill them too, but only after
-/// the runner is gone.
-pub(crate) fn end_workers() {
-    let Some(links) = WORKERS.get() else { return };
-    links.iter().for_each(|link| link.stop());
-    links.iter().for_each(|link| link.kill());
-    wait_until(Instant::now() + KILL_GRACE, || links.iter().all(|link| link.is_over()));
 }
 
 /// Waits until something is done or `deadline` has come, and tells which.

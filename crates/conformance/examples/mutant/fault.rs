@@ -31,10 +31,12 @@ pub(crate) enum Fault {
     ResetsLongHeads,
     /// A process outlives the server that started it.
     LeavesAProcess,
+    /// What it says must be heard, or it ends.
+    NeedsStandardError,
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 14] = [
+    pub(crate) const ALL: [Fault; 15] = [
         Fault::None,
         Fault::SkipsWait,
         Fault::SkipsCompute,
@@ -49,6 +51,7 @@ impl Fault {
         Fault::ClosesConnections,
         Fault::ResetsLongHeads,
         Fault::LeavesAProcess,
+        Fault::NeedsStandardError,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -67,6 +70,7 @@ impl Fault {
             Fault::ClosesConnections => "closes-connections",
             Fault::ResetsLongHeads => "resets-long-heads",
             Fault::LeavesAProcess => "leaves-a-process",
+            Fault::NeedsStandardError => "needs-standard-error",
         }
     }
 }

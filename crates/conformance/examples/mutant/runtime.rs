@@ -53,6 +53,9 @@ impl Runtime for Mutant {
     }
 
     fn start(fault: Fault, _config: &RuntimeConfig) -> io::Result<Mutant> {
+        if fault == Fault::NeedsStandardError {
+            eprintln!("mutant: it begins");
+        }
         Ok(Mutant { fault, alive: Arc::new(()) })
     }
 

@@ -11,6 +11,7 @@ mod panics;
 mod routes;
 mod strategies;
 mod timeouts;
+mod unheard;
 mod wire;
 
 use cell_protocol::Ability;
@@ -85,6 +86,11 @@ pub const CHECKS: &[Check] = &[
         timeouts::slow_requests_are_answered_408,
     ),
     server("panics-are-answered-500", "connection and capacity live on", panics::panics_are_answered_500),
+    always(
+        "survives-without-standard-error",
+        "what it says is lost, and nothing else",
+        unheard::survives_without_standard_error,
+    ),
     server("server-drains", "what was accepted is answered", ending::server_drains),
     handler("burst-drains", "what was dispatched completes", ending::burst_drains),
     always("deadline-is-kept", "a stuck request does not hold a stop", ending::deadline_is_kept),

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use execution_model::server::ServerState;
-use execution_model::{Answer, Panicked, Runtime, Server};
+use execution_model::{Answer, Panicked, Runtime, Server, tell};
 use readiness_loop::LoopServer;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -45,7 +45,7 @@ pub(crate) fn run_if_asked() -> Option<ExitCode> {
     Some(match Worker::start(variant, workers, queue_capacity).and_then(Worker::run) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("processes: a worker ended: {error}");
+            tell(format_args!("processes: a worker ended: {error}"));
             ExitCode::FAILURE
         }
     })
