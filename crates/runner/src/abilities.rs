@@ -29,8 +29,10 @@ pub enum Support<T> {
 
 /// The ability of a [`HandlerRuntime`].
 pub struct HandlerAbility<R> {
-    pub(crate) offer: fn(&R, &Offer, &mut dyn FnMut()) -> Account,
+    pub(crate) offer: OfferWith<R>,
 }
+
+pub(crate) type OfferWith<R> = fn(&R, &Offer, &mut dyn FnMut()) -> Account;
 
 /// The ability of a [`ServerRuntime`].
 pub struct ServerAbility<R> {

@@ -1,0 +1,52 @@
+//! A cell that serves: a load client in another process offers the requests.
+
+use std::mem::ManuallyDrop;
+use std::time::{Duration, Instant};
+
+use cell_protocol::{CellSpec, Command, Event, Ready, ServeTask, Stopped};
+use execution_model::server::{ListenSpec, ServerLimits, ServerState};
+use execution_model::{Runtime, VariantInfo};
+
+use super::{commands, ends_with_the_process, say, snapshot};
+use crate::abilities::{RunningServer, ServerAbility};
+
+pub(super) fn start<R: Runtime>(
+    runtime: &R,
+    ability: &ServerAbility<R>,
+    task: &ServeTask,
+    info: VariantInfo,
+) -> anyhow::Result<Box<dyn RunningServer>> {
+    let listen = ListenSpec { address: task.listen, backlog: task.backlog, reuse_port: false };
+    Ok((ability.serve)(runtime, &listen, ServerState::new(limits(task), info))?)
+}
+
+fn limits(task: &ServeTask) -> ServerLimits {
+    ServerLimits {
+        in_flight: task.in_flight_limit,
+        connections: task.connections_max,
+        idle: Duration::from_nanos(task.idle_timeout_ns),
+        request: Duration::from_nanos(task.request_timeout_ns),
+    }
+}
+
+pub(super) fn run<R: Runtime>(
+    runtime: R,
+    server: Box<dyn RunningServer>,
+    spec: &CellSpec,
+) -> anyhow::Result<()> {
+    let runtime = ends_with_the_process(runtime);
+    say(&Event::Ready(Ready { pid: std::process::id(), listen: Some(server.address()) }))?;
+    for command in commands() {
+        match command? {
+            Command::Go => {}
+            Command::Snapshot => say(&snapshot(&*runtime, Some(server.as_ref())))?,
+            Command::Stop => {
+                let deadline = Instant::now() + Duration::from_nanos(spec.drain_ns);
+                let unfinished = server.drain(deadline);
+                let timed_out = ManuallyDrop::into_inner(runtime).shutdown(deadline).is_err();
+                return say(&Event::Stopped(Stopped { unfinished: unfinished.max(u64::from(timed_out)) }));
+            }
+        }
+    }
+    Ok(())
+}
