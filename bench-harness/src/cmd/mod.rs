@@ -7,6 +7,7 @@ mod load;
 mod report;
 mod run;
 mod serve;
+mod session;
 mod verify;
 
 use clap::Parser;

@@ -1,26 +1,22 @@
 //! `run`: from experiments and runtimes to rows, and from rows to a report.
 
-use std::env;
-use std::path::Path;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crate::cli::{Cli, Run as Arguments};
 use crate::cmd::report;
-use crate::contestant::{Contestant, Field};
+use crate::cmd::session::{Opening, Session, seed_from_the_clock};
+use crate::contestant::Field;
 use crate::doctor;
-use crate::environment::{Build, Machine, Noise, Run, now};
+use crate::environment::Machine;
 use crate::estimate;
 use crate::exit::Ending;
 use crate::experiment::{Experiment, Size, Values};
-use crate::format::metric;
 use crate::interrupt::Interrupt;
 use crate::matrix::{self, Cell};
 use crate::measure::{Bench, Ceiling};
 use crate::output::{self, Format};
 use crate::place::Place;
 use crate::progress::Progress;
-use crate::row::{FORMAT, Row};
-use crate::store::{self, Store};
 use crate::table::Table;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -50,94 +46,42 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     if arguments.strict {
         doctor::refuse_if_busy(&machine)?;
     }
-    let mut record = Run {
-        format: FORMAT,
-        command: command(),
-        started_at: now(),
-        ended_at: None,
-        // Until it has ended: a harness that is killed cannot say so any more.
-        partial: true,
-        seed,
-        workers: places.iter().map(|place| place.workers).collect(),
-        cpus: arguments.values.cpus.clone(),
-        size: size.name().to_owned(),
+    let interrupt = Interrupt::install()?;
+    let opening = Opening {
+        out: arguments.out.as_deref(),
+        slug: &slug(&arguments.experiments, size),
+        size: size.name(),
         experiments: experiments.iter().map(|experiment| experiment.name().to_owned()).collect(),
-        build: Build::read(),
-        noise_before: Noise::read(),
-        noise_after: None,
-        runtimes: described(&field, &contestants),
-        problems: field
-            .problems
-            .iter()
-            .map(|problem| format!("{}: {}", file_name(&problem.path), problem.reason))
-            .collect(),
+        seed,
+        places: &places,
+        cpus: &arguments.values.cpus,
+        field: &field,
+        contestants: &contestants,
         machine,
     };
-    let interrupt = Interrupt::install()?;
-    let bench =
-        Bench { values, floor, ceiling: Ceiling::new(), seed, machine: limits, interrupt: interrupt.clone() };
-    let date = record.started_at.split('T').next().unwrap_or_default().to_owned();
-    let mut store = Store::create(arguments.out.as_deref(), &date, &slug(&arguments.experiments, size))?;
-    store::write_run(store.directory(), &record)?;
+    let mut session = Session::open(opening, interrupt.clone())?;
+    let bench = Bench { values, floor, ceiling: Ceiling::new(), seed, machine: limits, interrupt };
     let mut progress = Progress::new(cells.len(), estimates.iter().sum(), !arguments.no_progress);
-    let outcome = measure(&bench, &cells, &mut store, &mut progress);
+    let outcome = measure(&bench, &cells, &mut session, &mut progress);
     progress.finish();
-    // Whatever ended it, what is finished is summed up.
-    record.partial = interrupt.is_raised() || outcome.is_err();
-    record.noise_after = Some(Noise::read());
-    record.ended_at = Some(now());
-    store::write_run(store.directory(), &record)?;
-    report::write_and_print(cli, store.directory())?;
-    outcome?;
-    Ok(if interrupt.is_raised() { Ending::Interrupted } else { Ending::Done })
+    let ending = session.close(&outcome)?;
+    report::write_and_print(cli, session.directory())?;
+    outcome.map(|()| ending)
 }
 
 fn measure(
     bench: &Bench,
     cells: &[Cell<'_>],
-    store: &mut Store,
+    session: &mut Session,
     progress: &mut Progress,
 ) -> anyhow::Result<()> {
     for cell in cells {
-        if bench.interrupt.is_raised() {
+        if session.is_interrupted() {
             break;
         }
-        progress.begin(&cell.label());
-        bench.measure(cell, &mut |row| {
-            let row = store.append(row)?;
-            progress.row(&told(&cell.label(), &row));
-            Ok(())
-        })?;
-        progress.end();
+        session.measure(bench, cell, progress, |_| {})?;
     }
     Ok(())
-}
-
-/// One line on a row: what it is, and its first figures or its reason.
-fn told(label: &str, row: &Row) -> String {
-    let requests = row.params.get("requests").map(|requests| format!(" x{requests}")).unwrap_or_default();
-    const SHOWN: [&str; 6] = [
-        "in_flight_capacity",
-        "elapsed_ns",
-        "in_flight_peak",
-        "throughput_per_s",
-        "cpu_ns_per_request",
-        "response_p99_ns",
-    ];
-    let figures = SHOWN.into_iter().filter_map(|name| {
-        Some(format!(
-            "{} {}",
-            name.trim_end_matches("_ns").replace('_', " "),
-            metric(name, row.metric(name)?)
-        ))
-    });
-    let figures = figures.collect::<Vec<_>>().join(", ");
-    let limit = row.limited_by.as_ref().map(|limit| format!("; limited by {limit}")).unwrap_or_default();
-    let reason = row.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-    format!("{label}{requests}: {}{reason} {figures}{limit}", row.status.name())
-        .replace("  ", " ")
-        .trim_end()
-        .to_owned()
 }
 
 fn plan(cli: &Cli, cells: &[Cell<'_>], estimates: &[Duration]) -> String {
@@ -164,42 +108,6 @@ fn plan(cli: &Cli, cells: &[Cell<'_>], estimates: &[Duration]) -> String {
             format!("{:#}\n", serde_json::json!({"cells": each, "seconds": sum.as_secs_f64()}))
         }
     }
-}
-
-/// The descriptions of those that take part, with the variants that were asked for.
-fn described(field: &Field, contestants: &[Contestant]) -> Vec<cell_protocol::Description> {
-    let mut described: Vec<cell_protocol::Description> = Vec::new();
-    for contestant in contestants {
-        match described.iter_mut().find(|description| description.runtime == contestant.runtime) {
-            Some(description) => contestant.add_to(description),
-            None => described.extend(field.descriptions().find(|one| one.runtime == contestant.runtime).map(
-                |one| {
-                    let mut one = one.clone();
-                    contestant.add_to(&mut one);
-                    one
-                },
-            )),
-        }
-    }
-    described
-}
-
-fn seed_from_the_clock() -> u64 {
-    // Seconds are as good as any: what matters is that runs differ and that the seed can be typed.
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_secs())
-}
-
-fn command() -> Vec<String> {
-    let mut arguments: Vec<String> =
-        env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
-    if let Some(first) = arguments.first_mut() {
-        *first = file_name(Path::new(&*first));
-    }
-    arguments
-}
-
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 fn slug(names: &[String], size: Size) -> String {
