@@ -30,6 +30,8 @@ pub struct CellSpec {
 pub enum Task {
     /// Offer requests to the runtime in this process and time them.
     Arrivals(ArrivalsTask),
+    /// Offer requests to the runtime in this process stage by stage, so that it can be looked at in between.
+    Stages(StagesTask),
     /// Serve HTTP until told to stop.
     Serve(ServeTask),
 }
@@ -53,6 +55,25 @@ pub struct ArrivalsTask {
     /// Whether to do the whole once unmeasured, in the same process, before it is measured.
     pub warm: bool,
     /// When to give up on requests that have not finished, from the last intended start, in nanoseconds.
+    pub time_limit_ns: u64,
+}
+
+/// Requests offered in process, in stages that pile up.
+///
+/// Each `go` adds the requests of one stage, all at once. One more `go`, after those of all stages, has the runner wait
+/// until all requests have ended, and account for them: until then it allocates nothing that grows with their number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StagesTask {
+    /// What each request does.
+    pub plan: Plan,
+    /// The seed of request 0; request i has `seed + i`.
+    pub seed: u64,
+    /// How many requests each stage adds.
+    pub stages: Vec<u64>,
+    /// How many requests may wait to be started, where the model has a queue.
+    pub queue_capacity: usize,
+    /// When to give up on requests that have not finished, from the last `go`, in nanoseconds.
     pub time_limit_ns: u64,
 }
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use latency_histogram::Histogram;
 use serde::{Deserialize, Serialize};
-use workload::ServerCounts;
+use workload::{RequestCounts, ServerCounts};
 
 /// What the harness tells a runner, after the cell's spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,6 +56,9 @@ pub struct Snapshot {
     pub at_monotonic_ns: u64,
     /// The server's counts, for a server.
     pub server: Option<ServerCounts>,
+    /// Where the requests are, for requests in stages.
+    #[serde(default)]
+    pub requests: Option<RequestCounts>,
     /// What the process, and the children that it has reaped, used so far.
     pub usage: Usage,
 }

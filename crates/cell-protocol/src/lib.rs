@@ -6,7 +6,7 @@
 //!   spawn, write the cell's spec     ----->    start the runtime
 //!                                    <-----    ready
 //!   sample the baseline
-//!   go                               ----->    measure in process, or serve
+//!   go (for stages: one each)        ----->    measure in process, or serve
 //!   snapshot (any number)            ----->
 //!                                    <-----    snapshot
 //!                                    <-----    result (in-process cells)
@@ -21,7 +21,7 @@ mod cell;
 mod describe;
 mod event;
 
-pub use cell::{ArrivalsTask, CellSpec, ServeTask, Task};
+pub use cell::{ArrivalsTask, CellSpec, ServeTask, StagesTask, Task};
 pub use describe::{Ability, Description, Refusal, VariantDescription};
 pub use event::{ArrivalsResult, Command, Event, Ready, Snapshot, Stopped, Usage};
 pub use latency_histogram::Histogram;

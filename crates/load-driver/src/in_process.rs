@@ -4,6 +4,8 @@
 //! This is an open loop: the schedule does not wait for the runtime, and response times count from intended starts.
 //! A request that is due while the last one is still being dispatched is dispatched late, and its send lag says so.
 
+mod stages;
+
 use std::time::{Duration, Instant};
 
 use execution_model::{HandlerRuntime, Job, Ledger, Outcome, Refused, Request, Stamps};
@@ -11,6 +13,8 @@ use workload::arrivals::{Arrivals, Schedule};
 
 use crate::pace;
 use crate::recorder::Histogram;
+
+pub use stages::{Board, StagedOffer, offer_in_stages};
 
 /// What is offered, by any schedule.
 #[derive(Clone, Debug)]
@@ -155,10 +159,20 @@ fn dispatch_all<R: HandlerRuntime>(
         if paced {
             pace::sleep_until(origin_ns + start_ns + offset_ns);
         }
-        let job = Job { seed: job.seed.wrapping_add(index as u64), ..job.clone() };
-        if let Err(refused) = runtime.dispatch(Request::new(job, ledger, index)) {
-            refusals.count(refused);
-        }
+        dispatch(runtime, job, ledger, index, refusals);
+    }
+}
+
+fn dispatch<R: HandlerRuntime>(
+    runtime: &R,
+    job: &Job,
+    ledger: &'static Ledger,
+    index: usize,
+    refusals: &mut Refusals,
+) {
+    let job = Job { seed: job.seed.wrapping_add(index as u64), ..job.clone() };
+    if let Err(refused) = runtime.dispatch(Request::new(job, ledger, index)) {
+        refusals.count(refused);
     }
 }
 

@@ -9,7 +9,7 @@ use execution_model::{
     VariantInfo,
 };
 use load_driver::honesty::honesty;
-use load_driver::in_process::{Account, Offer, offer};
+use load_driver::in_process::{Account, Board, Offer, StagedOffer, offer, offer_in_stages};
 use workload::arrivals::{OpenArrivals, Spacing};
 use workload::{BlockingStrategy, Job, Plan, Progress, Step};
 
@@ -136,4 +136,53 @@ fn a_dispatch_that_takes_too_long_is_lateness_of_the_generator() {
     let failed: Vec<_> = honesty(&account, None).into_iter().filter(|check| !check.ok).collect();
     assert_eq!(failed.len(), 3, "{failed:?}");
     assert!(account.sent_rate_per_s() < account.offered_rate_per_s());
+}
+
+fn staged(plan: &str, time_limit: Duration) -> StagedOffer {
+    let plan: Plan = plan.parse().expect("a plan");
+    let job = Job { plan, seed: 0, strategy: BlockingStrategy::Inline };
+    StagedOffer { job, stages: vec![4, 2, 3], time_limit }
+}
+
+#[test]
+fn stages_pile_up_as_they_are_called_for() {
+    let offer = staged("wait=300ms", Duration::from_secs(10));
+    let board = Board::new(&offer);
+    let mut waiting = Vec::new();
+    let call = || {
+        waiting.push(board.counts());
+        true
+    };
+    let account = offer_in_stages(&Fake(Behaviour::Serves), &offer, board, call, || {});
+    // Before each stage, and once more before they are waited for.
+    let expected = [0, 4, 6, 9];
+    assert_eq!(waiting.iter().map(|counts| counts.offered).collect::<Vec<_>>(), expected);
+    assert_eq!(waiting.iter().map(|counts| counts.in_service).collect::<Vec<_>>(), expected);
+    assert_eq!(board.counts().ended, 9);
+    assert!(account.is_balanced() && account.completed == 9, "{account:?}");
+    assert_eq!(account.in_flight_peak, 9);
+    assert!(account.response.min_ns() >= Some(300_000_000 * 999 / 1_000), "{account:?}");
+}
+
+#[test]
+fn stages_that_are_not_called_for_are_not_offered() {
+    let offer = staged("wait=1ms", Duration::from_secs(10));
+    let mut calls = 0;
+    let call = || {
+        calls += 1;
+        calls < 3
+    };
+    let account = offer_in_stages(&Fake(Behaviour::Serves), &offer, Board::new(&offer), call, || {});
+    assert!(account.is_balanced() && account.offered == 6, "{account:?}");
+}
+
+#[test]
+fn a_stage_that_does_not_end_is_unfinished_at_the_limit() {
+    let offer = staged("wait=1ms", Duration::from_millis(50));
+    let board = Board::new(&offer);
+    let account = offer_in_stages(&Fake(Behaviour::HalfHangs), &offer, board, || true, || {});
+    assert!(account.is_balanced(), "{account:?}");
+    assert_eq!((account.offered, account.unfinished, account.rejected["queue-full"]), (9, 4, 5));
+    let counts = board.counts();
+    assert_eq!((counts.in_service, counts.ended), (4, 5));
 }

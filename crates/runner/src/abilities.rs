@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use execution_model::server::{ListenSpec, ServerState};
 use execution_model::{HandlerRuntime, Server, ServerRuntime};
-use load_driver::in_process::{self, Account, Offer};
+use load_driver::in_process::{self, Account, Board, Offer, StagedOffer};
 use workload::ServerCounts;
 
 /// What a runtime can and cannot do: a field for each ability that there is.
@@ -30,9 +30,13 @@ pub enum Support<T> {
 /// The ability of a [`HandlerRuntime`].
 pub struct HandlerAbility<R> {
     pub(crate) offer: OfferWith<R>,
+    pub(crate) offer_in_stages: OfferInStages<R>,
 }
 
 pub(crate) type OfferWith<R> = fn(&R, &Offer, &mut dyn FnMut()) -> Account;
+/// Beside what watches, with what calls for each stage.
+pub(crate) type OfferInStages<R> =
+    fn(&R, &StagedOffer, &'static Board, &mut dyn FnMut() -> bool, &mut dyn FnMut()) -> Account;
 
 /// The ability of a [`ServerRuntime`].
 pub struct ServerAbility<R> {
@@ -44,7 +48,12 @@ type Serve<R> = fn(&R, &ListenSpec, Arc<ServerState>) -> io::Result<Box<dyn Runn
 /// Registers a runtime that implements [`HandlerRuntime`].
 #[must_use]
 pub fn handler<R: HandlerRuntime>() -> Support<HandlerAbility<R>> {
-    Support::Yes(HandlerAbility { offer: |runtime, offer, watch| in_process::offer(runtime, offer, watch) })
+    Support::Yes(HandlerAbility {
+        offer: |runtime, offer, watch| in_process::offer(runtime, offer, watch),
+        offer_in_stages: |runtime, offer, board, call, watch| {
+            in_process::offer_in_stages(runtime, offer, board, call, watch)
+        },
+    })
 }
 
 /// Registers a runtime that implements [`ServerRuntime`].

@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod serve;
+mod stages;
 
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
@@ -14,7 +15,7 @@ use load_driver::pace;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
-use crate::abilities::{Abilities, RunningServer, Support};
+use crate::abilities::{Abilities, Support};
 use crate::ending::usage;
 use crate::usage::usage as used;
 
@@ -31,6 +32,11 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
             }
             let runtime = start::<R>(variant, spec.workers, task.queue_capacity)?;
             arrivals::run(runtime, ability, task, &spec)
+        }
+        Task::Stages(task) => {
+            let ability = supported(&abilities.handler, "handler")?;
+            let runtime = start::<R>(variant, spec.workers, task.queue_capacity)?;
+            stages::run(runtime, ability, task, &spec)
         }
         Task::Serve(task) => {
             let ability = supported(&abilities.server, "server")?;
@@ -85,12 +91,10 @@ fn ends_with_the_process<T>(runtime: T) -> ManuallyDrop<T> {
     ManuallyDrop::new(runtime)
 }
 
-fn snapshot<R: Runtime>(runtime: &R, server: Option<&dyn RunningServer>) -> Event {
-    Event::Snapshot(Snapshot {
-        at_monotonic_ns: pace::monotonic_ns(),
-        server: server.map(RunningServer::counts),
-        usage: used(&runtime.worker_processes()),
-    })
+/// What the process has used by now; whoever has counts adds them.
+fn snapshot<R: Runtime>(runtime: &R) -> Snapshot {
+    let usage = used(&runtime.worker_processes());
+    Snapshot { at_monotonic_ns: pace::monotonic_ns(), server: None, requests: None, usage }
 }
 
 /// The harness's commands as they come, until it is gone.

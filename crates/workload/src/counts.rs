@@ -1,4 +1,4 @@
-//! What a server counts, in the words that its metrics and its snapshots share.
+//! What is counted while requests are carried out, in the words that metrics and snapshots share.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,4 +35,15 @@ pub struct ServerCounts {
     pub accept_failed: u64,
     /// Times that a connection could not be given a thread, or what else the model needs for it.
     pub connections_unstartable: u64,
+}
+
+/// Where the requests of a process are at one instant, by the stamps of those who carry them out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestCounts {
+    /// Requests offered so far.
+    pub offered: u64,
+    /// Requests whose service has begun and not ended.
+    pub in_service: u64,
+    /// Requests that have ended, however that was.
+    pub ended: u64,
 }

@@ -11,6 +11,6 @@ mod job;
 pub mod kernel;
 mod plan;
 
-pub use counts::ServerCounts;
+pub use counts::{RequestCounts, ServerCounts};
 pub use job::{Answer, BlockingStrategy, Job, Progress, UnknownStrategy};
 pub use plan::{Plan, PlanError, ROUNDS_MAX, STEPS_MAX, Step, WAIT_MAX};

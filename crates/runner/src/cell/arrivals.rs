@@ -69,19 +69,26 @@ fn obey<R: Runtime>(
                 measurement = Some(is_done);
             }
             Command::Go => bail!("go came twice"),
-            Command::Snapshot => say(&snapshot(runtime.as_ref(), None))?,
-            Command::Stop => {
-                let deadline = Instant::now() + drain;
-                let unfinished = measurement.map_or(0, |measurement| wait(&measurement, deadline));
-                // A runtime that is still used cannot be shut down: it ends with the process.
-                let timed_out = Arc::into_inner(ManuallyDrop::into_inner(runtime))
-                    .is_none_or(|runtime| runtime.shutdown(deadline).is_err());
-                return say(&Event::Stopped(Stopped { unfinished: unfinished.max(u64::from(timed_out)) }));
-            }
+            Command::Snapshot => say(&Event::Snapshot(snapshot(runtime.as_ref())))?,
+            Command::Stop => return stop(runtime, measurement.as_ref(), drain),
         }
     }
     // The harness is gone: end at once.
     Ok(())
+}
+
+/// Ends the measurement, where there is one, and the runtime.
+pub(super) fn stop<R: Runtime>(
+    runtime: ManuallyDrop<Arc<R>>,
+    measurement: Option<&Receiver<u64>>,
+    drain: Duration,
+) -> anyhow::Result<()> {
+    let deadline = Instant::now() + drain;
+    let unfinished = measurement.map_or(0, |measurement| wait(measurement, deadline));
+    // A runtime that is still used cannot be shut down: it ends with the process.
+    let timed_out = Arc::into_inner(ManuallyDrop::into_inner(runtime))
+        .is_none_or(|runtime| runtime.shutdown(deadline).is_err());
+    say(&Event::Stopped(Stopped { unfinished: unfinished.max(u64::from(timed_out)) }))
 }
 
 /// Waits for a measurement until the deadline. Returns how many requests it left unfinished, at least 1
@@ -123,7 +130,7 @@ impl<R: Runtime> Measurement<R> {
     }
 }
 
-fn result(account: Account, offered: u64) -> ArrivalsResult {
+pub(super) fn result(account: Account, offered: u64) -> ArrivalsResult {
     let mut failed = std::collections::BTreeMap::new();
     for (class, count) in [("panicked", account.panicked), ("killed", account.killed)] {
         if count > 0 {

@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
-use cell_protocol::{CellSpec, Command, Event, Ready, ServeTask, Stopped};
+use cell_protocol::{CellSpec, Command, Event, Ready, ServeTask, Snapshot, Stopped};
 use execution_model::server::{ListenSpec, ServerLimits, ServerState};
 use execution_model::{Runtime, VariantInfo};
 
@@ -39,7 +39,10 @@ pub(super) fn run<R: Runtime>(
     for command in commands() {
         match command? {
             Command::Go => {}
-            Command::Snapshot => say(&snapshot(&*runtime, Some(server.as_ref())))?,
+            Command::Snapshot => {
+                let server = Some(server.counts());
+                say(&Event::Snapshot(Snapshot { server, ..snapshot(&*runtime) }))?;
+            }
             Command::Stop => {
                 let deadline = Instant::now() + Duration::from_nanos(spec.drain_ns);
                 let unfinished = server.drain(deadline);
