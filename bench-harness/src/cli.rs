@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Run experiments, and write a report
     Run(Run),
+    /// Measure one cell as if it were two: the noise floor, false alarms, and whether a planted slowdown is found
+    Aa(Aa),
     /// Run one cell and print its rows
     Cell(Cell),
     /// Serve HTTP with one runtime, for any load tool
@@ -110,6 +112,9 @@ pub(crate) struct Run {
     /// Refuse, with 5 and the reasons, to measure on a machine that is too busy (see doctor)
     #[arg(long)]
     pub(crate) strict: bool,
+    /// The noise floor, an aa.json or its directory: what differs by less is called a tie
+    #[arg(long, value_name = "FILE")]
+    pub(crate) noise: Option<PathBuf>,
     /// Print the plan and how long it will take, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -118,6 +123,44 @@ pub(crate) struct Run {
     pub(crate) no_progress: bool,
     #[command(flatten)]
     pub(crate) values: Values,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Aa {
+    /// The runtime, such as tokio for its default variant, or tokio:current-thread; by default the work with no model
+    /// around it
+    #[arg(short = 'm', long, value_name = "NAME")]
+    pub(crate) runtime: Option<String>,
+    /// How many times to compare the cell with itself
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) pairs: Option<u32>,
+    /// Runs of each side of a pair; fewer than five have no interval
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) repetitions: Option<u32>,
+    /// Measure a third side whose plan is so many times as long: 1.10 must be found
+    #[arg(long, value_name = "FACTOR", value_parser = factor)]
+    pub(crate) plant: Option<f64>,
+    /// Seed of the order, of the requests and of the intervals; by default from the clock, and recorded
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// The directory of the results; by default a new one under reports/
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Refuse, with 5 and the reasons, to measure on a machine that is too busy (see doctor)
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// No progress on standard error
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+    #[command(flatten)]
+    pub(crate) values: Values,
+}
+
+fn factor(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(factor) if factor > 1.0 && factor <= 10.0 => Ok(factor),
+        _ => Err("write a number above 1 and up to 10, such as 1.10".to_owned()),
+    }
 }
 
 /// What decides the values of cells.

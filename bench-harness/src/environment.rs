@@ -9,6 +9,7 @@ use cell_protocol::{Description, REVISION};
 use rustix::process::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
+use crate::aa::NoiseFloor;
 use crate::cgroup::Group;
 use crate::cpu_time::{self, CpuTimes};
 use crate::limit::MachineLimits;
@@ -35,6 +36,9 @@ pub(crate) struct Run {
     pub(crate) machine: Machine,
     pub(crate) noise_before: Noise,
     pub(crate) noise_after: Option<Noise>,
+    /// What differs by less than this is a tie, where somebody has measured it.
+    #[serde(default)]
+    pub(crate) noise_floor: Option<NoiseFloor>,
     /// What each runtime says of itself, library versions included.
     pub(crate) runtimes: Vec<Description>,
     /// Executables that are named like runners and could not be used.

@@ -5,6 +5,7 @@
 
 use std::process::ExitCode;
 
+mod aa;
 mod audit;
 mod cgroup;
 mod cli;

@@ -103,7 +103,7 @@ pub(crate) fn cells<'a>(
 }
 
 /// Fisher and Yates.
-fn shuffle<T>(items: &mut [T], state: &mut u64) {
+pub(crate) fn shuffle<T>(items: &mut [T], state: &mut u64) {
     for last in (1..items.len()).rev() {
         *state = kernel::mix(*state);
         let bound = u64::try_from(last).unwrap_or(u64::MAX).saturating_add(1);

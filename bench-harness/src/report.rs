@@ -15,8 +15,10 @@ mod columns;
 mod findings;
 mod machine;
 mod throughput;
+mod ties;
 
 pub(crate) use findings::{findings, warnings};
+pub(crate) use ties::ties;
 
 /// A table with its title.
 #[derive(Clone, Debug)]
@@ -33,7 +35,7 @@ pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
         let _ = writeln!(text, "> **Warning:** {warning}\n");
     }
     text.push_str("## What was found\n\n");
-    let findings = findings(groups);
+    let findings = [findings(groups), ties(run, groups)].concat();
     if findings.is_empty() {
         text.push_str("Nothing: no cell has figures.\n");
     }

@@ -212,6 +212,9 @@ fn group(run: &Run, rows: &[Row], cell: CellId) -> Group {
         || format!("{}:{}", cell.runtime, cell.variant),
         |description| description.label(&cell.variant),
     );
+    // Of a cell that was measured as two.
+    let side = cell.params.get("side").and_then(Value::as_str);
+    let label = side.map_or_else(|| label.clone(), |side| format!("{label} ({side})"));
     let cpus = cell.params.get("cpus").map(|cpus| format!(" ({cpus} CPU)")).unwrap_or_default();
     Group {
         label: label + &cpus,

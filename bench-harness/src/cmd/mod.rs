@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+mod aa;
 mod cell;
 mod doctor;
 mod list;
@@ -23,6 +24,7 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::List => list::run(&cli),
         Command::Doctor(arguments) => doctor::run(&cli, arguments),
         Command::Run(arguments) => run::run(&cli, arguments),
+        Command::Aa(arguments) => aa::run(&cli, arguments),
         Command::Verify(arguments) => verify::run(&cli, arguments),
         Command::Cell(arguments) => cell::run(&cli, arguments),
         Command::Serve(arguments) => serve::run(&cli, arguments),

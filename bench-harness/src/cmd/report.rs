@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::cli::Cli;
+use crate::environment::Run;
 use crate::exit::Ending;
 use crate::output::{self, Format};
 use crate::report;
@@ -15,30 +16,36 @@ pub(super) fn run(cli: &Cli, directory: &Path) -> anyhow::Result<Ending> {
     Ok(Ending::Done)
 }
 
-/// Writes `summary.json` and `report.md`, and prints the comparison in the format that was asked for.
-pub(super) fn write_and_print(cli: &Cli, directory: &Path) -> anyhow::Result<()> {
+/// Writes `summary.json` and `report.md`, and hands back what they were made from.
+pub(super) fn write(directory: &Path) -> anyhow::Result<(Run, Vec<Group>)> {
     let (run, rows) = store::read(directory)?;
     let groups = summary::groups(&run, &rows);
-    let entries = summary::entries(&groups);
-    store::write_json(directory, "summary.json", &entries)?;
+    store::write_json(directory, "summary.json", &summary::entries(&groups))?;
     store::write(directory, "report.md", &report::markdown(&run, &groups))?;
+    Ok((run, groups))
+}
+
+/// Writes them, and prints the comparison in the format that was asked for.
+pub(super) fn write_and_print(cli: &Cli, directory: &Path) -> anyhow::Result<()> {
+    let (run, groups) = write(directory)?;
+    let entries = summary::entries(&groups);
     for warning in report::warnings(&run, &groups) {
         eprintln!("warning: {warning}");
     }
     match cli.format {
-        Format::Text => output::print(&text(directory, &groups, cli.color.on_stdout()))?,
+        Format::Text => output::print(&text(directory, &run, &groups, cli.color.on_stdout()))?,
         Format::Json => output::print_json(&entries)?,
         Format::Csv => output::print(&Entry::table(&entries).csv())?,
     }
     Ok(())
 }
 
-fn text(directory: &Path, groups: &[Group], bold: bool) -> String {
+fn text(directory: &Path, run: &Run, groups: &[Group], bold: bool) -> String {
     let mut text = String::new();
     for section in report::sections(groups) {
         let _ = writeln!(text, "{}\n\n{}", section.title, section.table.text(bold));
     }
-    for finding in report::findings(groups) {
+    for finding in [report::findings(groups), report::ties(run, groups)].concat() {
         let _ = writeln!(text, "* {finding}");
     }
     let _ = writeln!(text, "\nThe report is {}", directory.join("report.md").display());

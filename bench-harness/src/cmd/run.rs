@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::aa::NoiseFloor;
 use crate::cli::{Cli, Run as Arguments};
 use crate::cmd::report;
 use crate::cmd::session::{Opening, Session, seed_from_the_clock};
@@ -33,6 +34,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     }
     // They differ in the limits of variants alone, which each contestant has of its own.
     let field = fields.swap_remove(0);
+    let noise_floor = arguments.noise.as_deref().map(NoiseFloor::read).transpose()?;
     let seed = arguments.seed.unwrap_or_else(seed_from_the_clock);
     let machine = Machine::read();
     let floor = field.floor();
@@ -58,6 +60,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         field: &field,
         contestants: &contestants,
         machine,
+        noise_floor,
     };
     let mut session = Session::open(opening, interrupt.clone())?;
     let bench = Bench { values, floor, ceiling: Ceiling::new(), seed, machine: limits, interrupt };

@@ -5,6 +5,7 @@ use std::env;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::aa::NoiseFloor;
 use crate::contestant::{Contestant, Field};
 use crate::environment::{Build, Machine, Noise, Run, now};
 use crate::exit::Ending;
@@ -31,6 +32,7 @@ pub(super) struct Opening<'a> {
     pub(super) field: &'a Field,
     pub(super) contestants: &'a [Contestant],
     pub(super) machine: Machine,
+    pub(super) noise_floor: Option<NoiseFloor>,
 }
 
 /// A run that goes on.
@@ -59,6 +61,7 @@ impl Session {
             build: Build::read(),
             noise_before: Noise::read(),
             noise_after: None,
+            noise_floor: opening.noise_floor,
             runtimes: described(opening.field, opening.contestants),
             problems: opening
                 .field

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
+use statistics::Level;
 
 /// The longest time that a file may state.
 const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
@@ -63,6 +64,12 @@ pub(super) fn positive<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64
         return Ok(number);
     }
     Err(D::Error::custom(format!("{number} is not a number above 0 and up to {MAX}")))
+}
+
+/// A probability above 0 and below 1.
+pub(super) fn level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Level, D::Error> {
+    let number = f64::deserialize(deserializer)?;
+    Level::new(number).map_err(|error| D::Error::custom(format!("{number}: {error}")))
 }
 
 /// As [`positive`], where the value is there.

@@ -1,6 +1,7 @@
 //! The experiments: their names, what they ask, and what a runtime must be able to do for them. Their values are in
 //! `experiments/*.toml`.
 
+mod aa;
 mod bounds;
 mod capacity;
 mod throughput;

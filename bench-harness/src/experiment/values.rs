@@ -7,6 +7,7 @@ use anyhow::Context;
 use serde::Deserialize;
 use toml::{Table, Value};
 
+use super::aa::Aa;
 use super::capacity::Capacity;
 use super::throughput::Throughput;
 use super::{Experiment, bounds};
@@ -14,7 +15,8 @@ use crate::exit::usage;
 use crate::suggest;
 
 /// The files that are compiled in: each holds the tables of one family.
-const BUILT_IN: [(&str, &str); 3] = [
+const BUILT_IN: [(&str, &str); 4] = [
+    ("aa.toml", include_str!("../../experiments/aa.toml")),
     ("capacity.toml", include_str!("../../experiments/capacity.toml")),
     ("throughput.toml", include_str!("../../experiments/throughput.toml")),
     ("common.toml", include_str!("../../experiments/common.toml")),
@@ -31,6 +33,7 @@ pub(crate) enum Size {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
+    pub(crate) aa: Aa,
     pub(crate) capacity: Capacity,
     pub(crate) throughput: Throughput,
     pub(crate) server: Server,

@@ -29,7 +29,7 @@ const DRAIN: Duration = Duration::from_secs(1);
 const SLACK: Duration = Duration::from_secs(20);
 
 /// What all cells of a run have in common.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Bench {
     pub(crate) values: Values,
     /// The runner whose ceiling sets the rates of open loops.

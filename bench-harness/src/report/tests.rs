@@ -6,6 +6,7 @@ use cell_protocol::{Description, PROTOCOL, VariantDescription};
 use serde_json::Value;
 
 use super::*;
+use crate::aa::NoiseFloor;
 use crate::environment::{Build, Machine, Noise};
 use crate::limit;
 use crate::row::{CellId, FORMAT, Measured, Row};
@@ -63,6 +64,7 @@ fn run() -> Run {
         },
         noise_before: Noise { load_1min: Some(0.1), ..Noise::default() },
         noise_after: None,
+        noise_floor: None,
         runtimes: vec![
             runtime(FLOOR, &["heap"]),
             runtime("threads", &["per-request", "pool=200"]),
@@ -156,4 +158,30 @@ fn a_run_without_rows_says_so() {
     run.partial = true;
     let text = markdown(&run, &[]);
     assert!(text.contains("the run was interrupted") && text.contains("no cell has figures"), "{text}");
+}
+
+#[test]
+fn what_differs_by_less_than_the_noise_floor_is_a_tie() {
+    let mut run = run();
+    let five = |variant: &str, elapsed_ms: f64| {
+        let row =
+            |repetition| burst("tokio", variant, repetition, [10_000.0, elapsed_ms, 100.0, 10_000.0], None);
+        (1..=5).map(row).collect::<Vec<_>>()
+    };
+    let rows = [five("multi-thread", 110.0), five("current-thread", 112.0)].concat();
+    let groups = summary::groups(&run, &rows);
+    let ties_at = |run: &mut Run, floor: f64, repetitions: u32| {
+        let by_metric = BTreeMap::from([("elapsed_ns".to_owned(), floor)]);
+        run.noise_floor = Some(NoiseFloor { measured_on: "floor".into(), repetitions, by_metric });
+        ties(run, &groups)
+    };
+    let told = ties_at(&mut run, 0.02, 5);
+    assert!(told.len() == 1 && told[0].contains("noise floor of 2.0 %"), "{told:?}");
+    assert!(told[0].contains("`tokio` and `tokio:current-thread`"), "{told:?}");
+    // 112 is 1.8 % above 110.
+    assert_eq!(ties_at(&mut run, 0.015, 5), [""; 0]);
+    let noisier = ties_at(&mut run, 0.02, 6);
+    assert!(noisier.len() == 1 && noisier[0].contains("no tie is told"), "{noisier:?}");
+    run.noise_floor = None;
+    assert_eq!(ties(&run, &groups), [""; 0]);
 }
