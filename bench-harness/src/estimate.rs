@@ -102,6 +102,7 @@ mod tests {
                 summary: String::new(),
                 in_flight_limit: *limit,
                 thread_per_request: *name == "per-request",
+                offload_threads: None,
             });
             contestant::all_of(&Description {
                 protocol: PROTOCOL,

@@ -68,6 +68,7 @@ impl Bench {
             variant: contestant.variant.clone(),
             workers: contestant.place.workers,
             cpus: contestant.place.cpus.clone(),
+            offload_threads: None,
             task,
             drain_ns: ns(DRAIN),
         }

@@ -14,6 +14,7 @@ const SHORT: Duration = Duration::from_millis(300);
 fn start_with(variant: &str, limits: Limits) -> Result<CellProcess, CellError> {
     let spec = CellSpec {
         cpus: vec![],
+        offload_threads: None,
         protocol: PROTOCOL,
         variant: variant.into(),
         workers: 1,
@@ -134,6 +135,7 @@ fn a_noisy_runner_is_not_blocked() {
 fn a_program_that_is_not_there_is_named() {
     let spec = CellSpec {
         cpus: vec![],
+        offload_threads: None,
         protocol: PROTOCOL,
         variant: String::new(),
         workers: 1,

@@ -18,6 +18,10 @@ pub struct CellSpec {
     /// The CPUs that the runner's processes may use; empty leaves them as they are.
     #[serde(default)]
     pub cpus: Vec<usize>,
+    /// The most threads that blocking steps may be offloaded to; none leaves it at what the library has. Only for a
+    /// variant that can offload.
+    #[serde(default)]
+    pub offload_threads: Option<usize>,
     /// What to do.
     pub task: Task,
     /// How long `stop` may take to drain, in nanoseconds.

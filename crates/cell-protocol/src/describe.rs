@@ -40,6 +40,10 @@ pub struct VariantDescription {
     pub in_flight_limit: Option<u64>,
     /// Whether each request in service has an OS thread to itself, so that threads grow with requests.
     pub thread_per_request: bool,
+    /// The most threads that blocking steps are offloaded to where a cell does not say. `None` where they cannot be
+    /// offloaded.
+    #[serde(default)]
+    pub offload_threads: Option<usize>,
 }
 
 /// Something that a runtime may or may not be able to do.
@@ -124,6 +128,7 @@ mod tests {
             summary: String::new(),
             in_flight_limit: None,
             thread_per_request: false,
+            offload_threads: None,
         };
         let description = Description {
             protocol: 1,

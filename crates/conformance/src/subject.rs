@@ -66,6 +66,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn spec(&self, task: Task, drain: Duration) -> CellSpec {
         CellSpec {
             cpus: vec![],
+            offload_threads: None,
             protocol: PROTOCOL,
             variant: self.variant.name.clone(),
             workers: self.workers,
@@ -75,8 +76,13 @@ impl<'a> Subject<'a> {
     }
 
     pub(crate) fn start(&self, task: Task, drain: Duration) -> Result<CellProcess, Failure> {
+        self.start_spec(&self.spec(task, drain))
+    }
+
+    /// Starts a cell of which more is said than its task.
+    pub(crate) fn start_spec(&self, spec: &CellSpec) -> Result<CellProcess, Failure> {
         let limits = Limits { ready: Duration::from_secs(20), ..Limits::default() };
-        Ok(CellProcess::start(self.runner, &self.spec(task, drain), limits)?)
+        Ok(CellProcess::start(self.runner, spec, limits)?)
     }
 
     /// Offers requests in process, and ends the cell.

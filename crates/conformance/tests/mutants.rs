@@ -10,7 +10,7 @@ use std::thread;
 use conformance::{CHECKS, CheckResult, Options, Verdict, run};
 
 /// A mutant, the checks that must find its fault, and one beside them that must not.
-const MUTANTS: [(&str, &[&str], &str); 14] = [
+const MUTANTS: [(&str, &[&str], &str); 15] = [
     ("skips-wait", &["waits-take-their-time", "answers-plans"], "checksums-are-right"),
     (
         "skips-compute",
@@ -29,6 +29,7 @@ const MUTANTS: [(&str, &[&str], &str); 14] = [
     ("resets-long-heads", &["refuses-long-heads"], "pipelines"),
     ("leaves-a-process", &["leaves-nothing-behind"], "server-drains"),
     ("needs-standard-error", &["survives-without-standard-error"], "keeps-connections"),
+    ("ignores-offload-threads", &["offload-threads-are-a-limit"], "strategies-in-process"),
 ];
 
 /// The runner with faults. `cargo test` has built it; `cargo test --test mutants` has not, or not lately,

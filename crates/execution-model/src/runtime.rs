@@ -61,6 +61,9 @@ pub struct RuntimeConfig {
     pub workers: usize,
     /// How many requests may wait to be started, where the model has a queue.
     pub queue_capacity: usize,
+    /// The most threads that blocking steps are offloaded to; none for what [`Runtime::offload_threads`] says. It is
+    /// given only to a variant that does not refuse to offload.
+    pub offload_threads: Option<usize>,
 }
 
 /// One execution model, started in one variant. A process starts one.
@@ -83,6 +86,13 @@ pub trait Runtime: Sized + Send + Sync + 'static {
 
     /// What a variant is. `workers` matters where the number of workers is the limit.
     fn describe(variant: &Self::Variant, workers: usize) -> VariantInfo;
+
+    /// The most threads to which this variant offloads blocking steps where nobody says how many; none where it cannot
+    /// offload.
+    fn offload_threads(variant: &Self::Variant) -> Option<usize> {
+        let _of_any = variant;
+        None
+    }
 
     /// Starts the runtime.
     ///

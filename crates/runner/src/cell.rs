@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context, bail};
 use cell_protocol::{CellSpec, Command, Event, PROTOCOL, Snapshot, Task};
-use execution_model::{Runtime, RuntimeConfig};
+use execution_model::{Runtime, RuntimeConfig, VariantInfo};
 use load_driver::pace;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
@@ -24,23 +24,24 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
     pin(&spec.cpus)?;
     let variant = R::parse_variant(&spec.variant).map_err(usage)?;
     let info = R::describe(&variant, spec.workers);
+    refuse_useless_threads(&info, spec.offload_threads)?;
     match &spec.task {
         Task::Arrivals(task) => {
             let ability = supported(&abilities.handler, "handler")?;
             if let Some(reason) = info.refuses(task.strategy) {
                 return Err(usage(format!("strategy {} cannot be used here: {reason}", task.strategy)));
             }
-            let runtime = start::<R>(variant, spec.workers, task.queue_capacity)?;
+            let runtime = start::<R>(variant, &spec, task.queue_capacity)?;
             arrivals::run(runtime, ability, task, &spec)
         }
         Task::Stages(task) => {
             let ability = supported(&abilities.handler, "handler")?;
-            let runtime = start::<R>(variant, spec.workers, task.queue_capacity)?;
+            let runtime = start::<R>(variant, &spec, task.queue_capacity)?;
             stages::run(runtime, ability, task, &spec)
         }
         Task::Serve(task) => {
             let ability = supported(&abilities.server, "server")?;
-            let runtime = start::<R>(variant, spec.workers, task.queue_capacity)?;
+            let runtime = start::<R>(variant, &spec, task.queue_capacity)?;
             let server = serve::start(&runtime, ability, task, info)?;
             serve::run(runtime, server, &spec)
         }
@@ -58,6 +59,9 @@ fn read_spec() -> anyhow::Result<CellSpec> {
     }
     if spec.workers == 0 {
         bail!("the cell asks for 0 workers; the least is 1");
+    }
+    if spec.offload_threads == Some(0) {
+        bail!("the cell asks for 0 threads to offload to; the least is 1");
     }
     Ok(spec)
 }
@@ -81,8 +85,23 @@ fn supported<'a, T>(support: &'a Support<T>, name: &str) -> anyhow::Result<&'a T
     }
 }
 
-fn start<R: Runtime>(variant: R::Variant, workers: usize, queue_capacity: usize) -> anyhow::Result<R> {
-    R::start(variant, &RuntimeConfig { workers, queue_capacity }).context("the runtime cannot start")
+/// A pool of threads that nothing is offloaded to would be a value in a row that means nothing.
+pub(crate) fn refuse_useless_threads(
+    info: &VariantInfo,
+    offload_threads: Option<usize>,
+) -> anyhow::Result<()> {
+    match (offload_threads, info.refuses_offload) {
+        (Some(threads), Some(reason)) => {
+            Err(usage(format!("{threads} threads to offload to cannot be used here: {reason}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn start<R: Runtime>(variant: R::Variant, spec: &CellSpec, queue_capacity: usize) -> anyhow::Result<R> {
+    let CellSpec { workers, offload_threads, .. } = *spec;
+    let config = RuntimeConfig { workers, queue_capacity, offload_threads };
+    R::start(variant, &config).context("the runtime cannot start")
 }
 
 /// A runtime that is shut down or nothing. Where the harness is gone or talks nonsense, the runner must

@@ -1,6 +1,7 @@
 //! The command line of a runner.
 
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -55,6 +56,9 @@ pub(crate) struct ServeOptions {
     /// How many requests may wait to be started, where the model has a queue.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) queue_capacity: usize,
+    /// The most threads that blocking steps are offloaded to [default: what the library has]
+    #[arg(long)]
+    pub(crate) offload_threads: Option<NonZero<usize>>,
     /// How long a connection may be idle between requests.
     #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
     pub(crate) idle_timeout: Duration,

@@ -58,6 +58,7 @@ fn description<R: Runtime>(abilities: &Abilities<R>, variants: &[R::Variant], wo
             summary: info.summary,
             in_flight_limit: info.in_flight_limit,
             thread_per_request: info.thread_per_request,
+            offload_threads: R::offload_threads(variant),
         });
     }
     description

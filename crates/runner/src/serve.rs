@@ -1,5 +1,6 @@
 //! `serve`: the same server by hand, for any load tool, until SIGINT or SIGTERM.
 
+use std::num::NonZero;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
@@ -9,6 +10,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::abilities::{Abilities, Support};
+use crate::cell::refuse_useless_threads;
 use crate::command_line::{ServeOptions, default_workers};
 use crate::ending::usage;
 
@@ -26,7 +28,9 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
     };
     let info = R::describe(&variant, workers);
     let label = format!("{}:{}", R::INFO.id, info.name);
-    let config = RuntimeConfig { workers, queue_capacity: options.queue_capacity };
+    let offload_threads = options.offload_threads.map(NonZero::get);
+    refuse_useless_threads(&info, offload_threads)?;
+    let config = RuntimeConfig { workers, queue_capacity: options.queue_capacity, offload_threads };
     let runtime = R::start(variant, &config).context("the runtime cannot start")?;
     let limits = ServerLimits {
         in_flight: options.in_flight_limit,

@@ -55,6 +55,10 @@ impl Runtime for May {
         }
     }
 
+    fn offload_threads(variant: &Variant) -> Option<usize> {
+        Some(variant.offload)
+    }
+
     fn start(variant: Variant, config: &RuntimeConfig) -> io::Result<May> {
         may::config()
             .set_workers(config.workers)
@@ -62,7 +66,7 @@ impl Runtime for May {
             .set_pool_capacity(variant.pool)
             .set_worker_pin(false);
         keep_quiet_about_stacks();
-        blocking::start(variant.offload);
+        blocking::start(config.offload_threads.unwrap_or(variant.offload));
         let may = May { alive: Arc::new(()) };
         // The first coroutine starts the workers and fills the pool, which is no request's cost, and
         // installs the handlers that are then replaced.

@@ -10,6 +10,9 @@ use tokio::sync::oneshot;
 
 use crate::blocking::NO_OTHER_WORKER;
 
+/// tokio's own default, stated so that rows can say it.
+const BLOCKING_THREADS: usize = 512;
+
 /// A tokio runtime.
 #[derive(Debug)]
 pub(crate) enum Tokio {
@@ -68,15 +71,23 @@ impl Runtime for Tokio {
         }
     }
 
+    fn offload_threads(_variant: &Variant) -> Option<usize> {
+        Some(BLOCKING_THREADS)
+    }
+
     fn start(variant: Variant, config: &RuntimeConfig) -> io::Result<Tokio> {
+        let build = |mut builder: Builder| {
+            builder.max_blocking_threads(config.offload_threads.unwrap_or(BLOCKING_THREADS));
+            builder.enable_all().build()
+        };
         match variant {
-            Variant::MultiThread => Builder::new_multi_thread()
-                .worker_threads(config.workers)
-                .enable_all()
-                .build()
-                .map(Tokio::MultiThread),
+            Variant::MultiThread => {
+                let mut builder = Builder::new_multi_thread();
+                builder.worker_threads(config.workers);
+                build(builder).map(Tokio::MultiThread)
+            }
             Variant::CurrentThread => {
-                let runtime = Builder::new_current_thread().enable_all().build()?;
+                let runtime = build(Builder::new_current_thread())?;
                 let handle = runtime.handle().clone();
                 let (stop, stopped) = oneshot::channel();
                 let run = move || {

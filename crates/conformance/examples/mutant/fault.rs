@@ -33,10 +33,12 @@ pub(crate) enum Fault {
     LeavesAProcess,
     /// What it says must be heard, or it ends.
     NeedsStandardError,
+    /// Blocks are offloaded to as many threads as there are blocks, however few it is given.
+    IgnoresOffloadThreads,
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 15] = [
+    pub(crate) const ALL: [Fault; 16] = [
         Fault::None,
         Fault::SkipsWait,
         Fault::SkipsCompute,
@@ -52,6 +54,7 @@ impl Fault {
         Fault::ResetsLongHeads,
         Fault::LeavesAProcess,
         Fault::NeedsStandardError,
+        Fault::IgnoresOffloadThreads,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -71,6 +74,7 @@ impl Fault {
             Fault::ResetsLongHeads => "resets-long-heads",
             Fault::LeavesAProcess => "leaves-a-process",
             Fault::NeedsStandardError => "needs-standard-error",
+            Fault::IgnoresOffloadThreads => "ignores-offload-threads",
         }
     }
 }

@@ -47,9 +47,14 @@ impl Runtime for Mutant {
             summary: format!("{fault:?}"),
             in_flight_limit: (*fault == Fault::IgnoresItsOwnLimit).then_some(20),
             thread_per_request: *fault != Fault::HidesThreads,
-            refuses_offload: Some(OWN_THREAD),
+            refuses_offload: (*fault != Fault::IgnoresOffloadThreads).then_some(OWN_THREAD),
             refuses_in_place: Some(OWN_THREAD),
         }
+    }
+
+    fn offload_threads(fault: &Fault) -> Option<usize> {
+        // Its threads are as many as there are blocks.
+        (*fault == Fault::IgnoresOffloadThreads).then_some(512)
     }
 
     fn start(fault: Fault, _config: &RuntimeConfig) -> io::Result<Mutant> {

@@ -95,6 +95,11 @@ pub const CHECKS: &[Check] = &[
     handler("burst-drains", "what was dispatched completes", ending::burst_drains),
     always("deadline-is-kept", "a stuck request does not hold a stop", ending::deadline_is_kept),
     always("ends-with-its-input", "no runner outlives its harness", ending::ends_with_its_input),
+    handler(
+        "offload-threads-are-a-limit",
+        "no more blocks at one time than it is given threads",
+        strategies::offload_threads_are_a_limit,
+    ),
     server("leaves-nothing-behind", "no process, no listener", ending::leaves_nothing_behind),
     server("interrupt-drains", "Ctrl-C on `serve` drains and exits 0", ending::interrupt_drains),
 ];

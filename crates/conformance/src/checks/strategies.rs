@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cell_protocol::Task;
+use cell_protocol::{ArrivalsTask, CellSpec, Task};
 use workload::BlockingStrategy;
 
 use crate::failure::{Failure, Seen, ensure};
@@ -50,6 +50,49 @@ pub(crate) fn strategies_in_process(subject: &Subject<'_>) -> Seen {
         seen.push(format!("{strategy} {elapsed:.2?}"));
     }
     Ok(seen.join(", "))
+}
+
+/// Two threads to offload to hold two blocks at one time; where nothing can be offloaded, they are refused.
+pub(crate) fn offload_threads_are_a_limit(subject: &Subject<'_>) -> Seen {
+    const THREADS: usize = 2;
+    const BLOCKS: u64 = 6;
+    let mut task = burst(&plan("block=100ms"), BLOCKS);
+    let refusal = subject.refuses(BlockingStrategy::Offload);
+    let of_its_own = subject.variant.offload_threads;
+    ensure!(
+        of_its_own.is_some() == refusal.is_none(),
+        "it has {of_its_own:?} threads to offload to, and refuses to offload with {refusal:?}"
+    );
+    if let Some(reason) = refusal {
+        let spec = spec(subject, task, THREADS);
+        let Err(failure) = subject.start_spec(&spec) else {
+            return Err(Failure::Wrong("offloading is refused, and threads for it are taken".into()));
+        };
+        let said = failure.to_string();
+        ensure!(
+            said.contains(reason),
+            "threads to offload to are refused with {said:?}, not with {reason:?}"
+        );
+        return Ok("refused".into());
+    }
+    task.strategy = BlockingStrategy::Offload;
+    let mut cell = subject.start_spec(&spec(subject, task, THREADS))?;
+    cell.go()?;
+    let result = cell.result(Duration::from_secs(60))?;
+    cell.stop(Duration::from_secs(10))?;
+    let elapsed = Duration::from_nanos(result.elapsed_ns);
+    ensure!(result.completed == BLOCKS, "{} of {BLOCKS} completed", result.completed);
+    ensure!(
+        elapsed >= Duration::from_millis(300),
+        "{BLOCKS} blocks of 100 ms on {THREADS} threads were over after {elapsed:?}"
+    );
+    // Where they were one thread, or ran inline one by one, they would take 600 ms.
+    ensure!(elapsed < Duration::from_millis(550), "{BLOCKS} blocks on {THREADS} threads took {elapsed:?}");
+    Ok(format!("{BLOCKS} blocks on {THREADS} threads took {elapsed:.2?}"))
+}
+
+fn spec(subject: &Subject<'_>, task: ArrivalsTask, threads: usize) -> CellSpec {
+    CellSpec { offload_threads: Some(threads), ..subject.spec(Task::Arrivals(task), Duration::from_secs(1)) }
 }
 
 /// Over HTTP: a strategy is carried out, or answered 400 with the reason that the description has.
