@@ -83,7 +83,7 @@ pub(crate) fn text(judgement: &Judgement, rule: &Rule, bold: bool) -> String {
     }
     if faults.is_empty() && judgement.metrics.iter().any(|judged| judged.false_alarms.is_some()) {
         let planted = rule.planted.map_or_else(String::new, |factor| {
-            format!(", and the slowdown that was planted, x{factor}, was found")
+            format!(", and all pairs together show the slowdown that was planted, x{factor}")
         });
         let _ = writeln!(text, "Equals were told apart no more often than chance explains{planted}.");
     }

@@ -47,8 +47,10 @@ fn offer(
 ) -> Result<Seen, CellError> {
     let spec = bench.spec(contestant, Task::Arrivals(task.clone()));
     let mut cell = CellProcess::start(&contestant.runner, &spec, bench.limits())?;
-    cell.go()?;
+    // Before the word is given: whoever reads the clock after it may be kept from running in between, and then the
+    // runner's own time would seem longer than the whole.
     let begin = Instant::now();
+    cell.go()?;
     if let Some(look_after) = look_after {
         glimpse.look(bench, cell.pid(), after(begin, look_after));
     }
