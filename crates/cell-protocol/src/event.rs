@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use latency_histogram::Histogram;
 use serde::{Deserialize, Serialize};
-use workload::{RequestCounts, ServerCounts};
+use workload::{LoopLag, RequestCounts, ServerCounts};
 
 /// What the harness tells a runner, after the cell's spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +59,8 @@ pub struct Snapshot {
     /// Where the requests are, for requests in stages.
     #[serde(default)]
     pub requests: Option<RequestCounts>,
+    /// How late the runtime's ticks came so far, for a server.
+    pub loop_lag: Option<LoopLag>,
     /// What the process, and the children that it has reaped, used so far.
     pub usage: Usage,
 }
@@ -148,5 +150,16 @@ mod tests {
         assert_eq!(line, r#"{"event":"ready","pid":7,"listen":"127.0.0.1:80"}"#);
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), ready);
         assert!(serde_json::from_str::<Event>(r#"{"event":"nonsense"}"#).is_err());
+        let lag = LoopLag::from(vec![(1_023, 7)]);
+        let snapshot = Snapshot {
+            at_monotonic_ns: 1,
+            server: None,
+            requests: None,
+            loop_lag: Some(lag),
+            usage: Usage::default(),
+        };
+        let line = serde_json::to_string(&Event::Snapshot(snapshot.clone())).unwrap();
+        assert!(line.contains(r#""loop_lag":[[1023,7]]"#), "{line}");
+        assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), Event::Snapshot(snapshot));
     }
 }

@@ -1,5 +1,5 @@
-//! A strict reader of the Prometheus text exposition format, version 0.0.4, as far as counters and
-//! gauges use it.
+//! A strict reader of the Prometheus text exposition format, version 0.0.4, as far as counters, gauges
+//! and summaries use it.
 //!
 //! Source: the format's description in the Prometheus documentation, "Exposition formats". Stricter
 //! than that where a server has no reason to be loose: each family has one HELP and one TYPE line before
@@ -48,8 +48,23 @@ struct Reader {
     helped: BTreeSet<String>,
     typed: BTreeSet<String>,
     /// The family that samples may belong to now.
-    family: Option<String>,
+    family: Option<Family>,
     samples: Vec<Sample>,
+}
+
+struct Family {
+    name: String,
+    is_summary: bool,
+}
+
+impl Family {
+    fn has(&self, name: &str, labels: &str) -> bool {
+        match name.strip_prefix(&self.name) {
+            Some("") => !self.is_summary || labels.starts_with("quantile="),
+            Some("_sum" | "_count") => self.is_summary,
+            _ => false,
+        }
+    }
 }
 
 impl Reader {
@@ -82,13 +97,13 @@ impl Reader {
         check_name(name)?;
         match kind {
             "counter" if !name.ends_with("_total") => return Err("a counter whose name lacks _total"),
-            "counter" | "gauge" => {}
-            _ => return Err("a type that is neither counter nor gauge"),
+            "counter" | "gauge" | "summary" => {}
+            _ => return Err("a type that is none of counter, gauge and summary"),
         }
         if !self.helped.contains(name) {
             return Err("TYPE before HELP");
         }
-        self.family = Some(name.to_owned());
+        self.family = Some(Family { name: name.to_owned(), is_summary: kind == "summary" });
         if self.typed.insert(name.into()) { Ok(()) } else { Err("a second TYPE of this metric") }
     }
 
@@ -96,14 +111,14 @@ impl Reader {
         let end = line.find(['{', ' ']).ok_or("a sample without a value")?;
         let (name, rest) = line.split_at(end);
         check_name(name)?;
-        if self.family.as_deref() != Some(name) {
-            return Err("a sample outside its metric's group");
-        }
         let (labels, rest) = match rest.strip_prefix('{') {
             Some(rest) => rest.split_once('}').ok_or("labels that do not end")?,
             None => ("", rest),
         };
         check_labels(labels)?;
+        if !self.family.as_ref().is_some_and(|family| family.has(name, labels)) {
+            return Err("a sample outside its metric's group");
+        }
         let value = rest.strip_prefix(' ').ok_or("no space before the value")?;
         let value: f64 = value.parse().map_err(|_| "a value that is no number")?;
         if !value.is_finite() {
@@ -143,7 +158,8 @@ mod tests {
     use super::*;
 
     const GOOD: &str = "# HELP a_total Things.\n# TYPE a_total counter\na_total{kind=\"x\"} 1\na_total{kind=\"y\"} 2.5e3\n\
-                        \n# HELP b Level.\n# TYPE b gauge\nb -3\n";
+                        \n# HELP b Level.\n# TYPE b gauge\nb -3\n\
+                        # HELP c Time.\n# TYPE c summary\nc{quantile=\"0.5\"} 4\nc_sum 5\nc_count 6\n";
 
     #[test]
     fn reads_samples() {
@@ -152,7 +168,14 @@ mod tests {
             samples.iter().map(|sample| (&*sample.name, &*sample.labels, sample.value)).collect();
         assert_eq!(
             seen,
-            [("a_total", "kind=\"x\"", 1.0), ("a_total", "kind=\"y\"", 2500.0), ("b", "", -3.0)]
+            [
+                ("a_total", "kind=\"x\"", 1.0),
+                ("a_total", "kind=\"y\"", 2500.0),
+                ("b", "", -3.0),
+                ("c", "quantile=\"0.5\"", 4.0),
+                ("c_sum", "", 5.0),
+                ("c_count", "", 6.0)
+            ]
         );
     }
 
@@ -162,14 +185,16 @@ mod tests {
             assert!(GOOD.contains(old), "{old:?}");
             parse_exposition(&GOOD.replacen(old, new, 1)).unwrap_err().why
         };
-        assert_eq!(why("b -3\n", "b -3"), "the last line does not end");
+        assert_eq!(why("c_count 6\n", "c_count 6"), "the last line does not end");
         assert_eq!(why("a_total{kind=\"x\"} 1", "a_total{kind=\"x\"} one"), "a value that is no number");
         assert_eq!(why("b -3", "b NaN"), "a value that is not finite");
-        assert_eq!(why("b -3", "c -3"), "a sample outside its metric's group");
+        assert_eq!(why("b -3", "d -3"), "a sample outside its metric's group");
+        assert_eq!(why("b -3", "b_sum -3"), "a sample outside its metric's group");
+        assert_eq!(why("c{quantile=\"0.5\"}", "c{kind=\"z\"}"), "a sample outside its metric's group");
         assert_eq!(why("kind=\"y\"", "kind=\"x\""), "a sample that is there already");
         assert_eq!(why("kind=\"y\"", "kind=y"), "a label's value that is not quoted");
         assert_eq!(why("# HELP b Level.\n", ""), "TYPE before HELP");
-        assert_eq!(why("b gauge", "b number"), "a type that is neither counter nor gauge");
+        assert_eq!(why("b gauge", "b number"), "a type that is none of counter, gauge and summary");
         assert_eq!(why("b gauge", "b counter"), "a counter whose name lacks _total");
         assert_eq!(why("# HELP b Level.", "# HELP 2b Level."), "a bad metric name");
         assert_eq!(why("# HELP b Level.", "# HELP a_total Again."), "a second HELP of this metric");

@@ -68,13 +68,23 @@ impl Serving {
         what: &str,
         mut are_right: impl FnMut(&ServerCounts) -> bool,
     ) -> Result<ServerCounts, Failure> {
+        let are_right = |snapshot: &Snapshot| snapshot.server.as_ref().is_some_and(&mut are_right);
+        Ok(self.await_snapshot(what, are_right)?.server.unwrap_or_default())
+    }
+
+    /// Waits until a snapshot is as it must become. `what` says so in words.
+    pub(crate) fn await_snapshot(
+        &mut self,
+        what: &str,
+        mut is_right: impl FnMut(&Snapshot) -> bool,
+    ) -> Result<Snapshot, Failure> {
         let deadline = Instant::now() + COUNT_LIMIT;
         loop {
-            let counts = self.counts()?;
-            if are_right(&counts) {
-                return Ok(counts);
+            let snapshot = self.snapshot()?;
+            if is_right(&snapshot) {
+                return Ok(snapshot);
             }
-            ensure!(Instant::now() < deadline, "the counts never came to {what}: {counts:?}");
+            ensure!(Instant::now() < deadline, "the server never came to {what}: {snapshot:?}");
             thread::sleep(Duration::from_millis(2));
         }
     }

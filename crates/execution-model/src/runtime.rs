@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
-use workload::{BlockingStrategy, ServerCounts};
+use workload::BlockingStrategy;
 
 use crate::request::{Refused, Request};
 use crate::server::{ListenSpec, ServerState};
@@ -151,8 +151,8 @@ pub trait Server: Send + 'static {
     /// Where it listens.
     fn address(&self) -> SocketAddr;
 
-    /// What it has counted up to now.
-    fn counts(&self) -> ServerCounts;
+    /// What all of its connections share: among it, what it has counted up to now.
+    fn state(&self) -> &ServerState;
 
     /// Stops accepting, closes idle connections, finishes what is in flight, and ends by `deadline`.
     /// Returns how many accepted requests had not finished by then.

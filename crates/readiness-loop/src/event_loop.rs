@@ -15,6 +15,7 @@ use slab::Slab;
 
 use crate::mailbox::{Letter, Mailbox};
 use crate::peer::{Driven, Peer, READ_BYTES};
+use crate::tick::Ticker;
 use crate::{Executor, Reply, Task};
 
 /// How often time limits are looked at. They are seconds long, so this is exact enough.
@@ -41,6 +42,7 @@ pub(crate) struct EventLoop<E> {
     buffer: Box<[u8; READ_BYTES]>,
     state: Arc<ServerState>,
     executor: E,
+    ticker: Ticker,
     next_sweep: Instant,
 }
 
@@ -63,6 +65,7 @@ impl<E: Executor> EventLoop<E> {
             peers: Slab::new(),
             again: Vec::new(),
             buffer: Box::new([0; READ_BYTES]),
+            ticker: Ticker::new(&state),
             state,
             executor,
             next_sweep: Instant::now() + SWEEP,
@@ -85,6 +88,9 @@ impl<E: Executor> EventLoop<E> {
             }
             self.go_on_reading(now);
             self.executor.wake(now);
+            if let Some(tick) = self.ticker.tick(now) {
+                self.executor.tick(tick);
+            }
             self.deliver(&mut letters, now);
             if now >= self.next_sweep {
                 self.sweep(now);
@@ -97,7 +103,8 @@ impl<E: Executor> EventLoop<E> {
     }
 
     fn sleep(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
-        let wake = self.executor.next_wake().map_or(self.next_sweep, |wake| wake.min(self.next_sweep));
+        let own = self.next_sweep.min(self.ticker.next());
+        let wake = self.executor.next_wake().map_or(own, |wake| wake.min(own));
         let awake = self.mailbox.fall_asleep() || !self.again.is_empty();
         let left = if awake { Duration::ZERO } else { wake.saturating_duration_since(Instant::now()) };
         let limit = Timespec { tv_sec: 0, tv_nsec: left.min(SWEEP).subsec_nanos().into() };

@@ -9,6 +9,7 @@ mod heap;
 mod mailbox;
 mod peer;
 mod server;
+mod tick;
 
 use std::time::Instant;
 
@@ -18,6 +19,7 @@ use execution_model::{Answer, Job, Panicked};
 use crate::mailbox::Sender;
 pub use heap::{DeadlineHeap, Walk};
 pub use server::LoopServer;
+pub use tick::Tick;
 
 /// Who carries out the requests.
 pub trait Executor: Send + 'static {
@@ -33,11 +35,10 @@ pub trait Executor: Send + 'static {
     fn wake(&mut self, now: Instant) {
         let _ = now;
     }
-}
 
-impl<F: FnMut(Task) + Send + 'static> Executor for F {
-    fn execute(&mut self, task: Task) {
-        self(task);
+    /// Lets a tick come when work that is handed over now would begin. On the loop's own thread that is at once.
+    fn tick(&mut self, tick: Tick) {
+        tick.comes();
     }
 }
 

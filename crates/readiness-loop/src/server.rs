@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use execution_model::server::{ListenSpec, ServerState};
-use execution_model::{Server, ServerCounts, tell};
+use execution_model::{Server, tell};
 
 use crate::Executor;
 use crate::event_loop::EventLoop;
@@ -65,8 +65,8 @@ impl Server for LoopServer {
         self.address
     }
 
-    fn counts(&self) -> ServerCounts {
-        self.state.counts()
+    fn state(&self) -> &ServerState {
+        &self.state
     }
 
     fn drain(self, deadline: Instant) -> u64 {

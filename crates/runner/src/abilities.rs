@@ -8,7 +8,7 @@ use std::time::Instant;
 use execution_model::server::{ListenSpec, ServerState};
 use execution_model::{HandlerRuntime, Server, ServerRuntime};
 use load_driver::in_process::{self, Account, Board, Offer, StagedOffer};
-use workload::ServerCounts;
+use workload::{LoopLag, ServerCounts};
 
 /// What a runtime can and cannot do: a field for each ability that there is.
 pub struct Abilities<R> {
@@ -77,6 +77,7 @@ impl<T> Support<T> {
 pub(crate) trait RunningServer: Send {
     fn address(&self) -> SocketAddr;
     fn counts(&self) -> ServerCounts;
+    fn loop_lag(&self) -> LoopLag;
     fn drain(self: Box<Self>, deadline: Instant) -> u64;
 }
 
@@ -86,7 +87,11 @@ impl<S: Server> RunningServer for S {
     }
 
     fn counts(&self) -> ServerCounts {
-        Server::counts(self)
+        self.state().counts()
+    }
+
+    fn loop_lag(&self) -> LoopLag {
+        self.state().loop_lag()
     }
 
     fn drain(self: Box<Self>, deadline: Instant) -> u64 {

@@ -113,7 +113,7 @@ fn ends_with_the_process<T>(runtime: T) -> ManuallyDrop<T> {
 /// What the process has used by now; whoever has counts adds them.
 fn snapshot<R: Runtime>(runtime: &R) -> Snapshot {
     let usage = used(&runtime.worker_processes());
-    Snapshot { at_monotonic_ns: pace::monotonic_ns(), server: None, requests: None, usage }
+    Snapshot { at_monotonic_ns: pace::monotonic_ns(), server: None, loop_lag: None, requests: None, usage }
 }
 
 /// The harness's commands as they come, until it is gone.

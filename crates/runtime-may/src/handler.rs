@@ -31,7 +31,7 @@ pub(crate) fn handle(job: &Job) -> Answer {
 /// may resumes a sleeper on its one timer thread and leaves it there until it next gives way: what
 /// follows the wait would run on that thread alone, and all other sleepers would wait for it.
 /// Giving way at once moves the coroutine to a worker.
-fn sleep(duration: Duration) {
+pub(crate) fn sleep(duration: Duration) {
     coroutine::sleep(duration);
     coroutine::yield_now();
 }

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use execution_model::server::{
-    Connection, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
+    Connection, LagMeter, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
 };
 use execution_model::{ServerRuntime, catch_unwind};
 use may::coroutine;
 use may::net::{TcpListener, TcpStream};
 
-use crate::handler::handle;
+use crate::handler::{handle, sleep};
 use crate::runtime::{May, spawn};
 
 /// How many bytes are read at once.
@@ -26,7 +26,8 @@ impl ServerRuntime for May {
         let listener = Arc::new(Listener::bind(listen)?);
         let sockets = Sockets::new();
         let server = SocketServer::new(Arc::clone(&listener), Arc::clone(&state), Arc::clone(&sockets))?;
-        let alive = Arc::clone(&self.alive);
+        let (alive, meter) = (Arc::clone(&self.alive), LagMeter::new(&state));
+        spawn(&self.alive, move || show_lag(meter)).map_err(io::Error::other)?;
         spawn(&self.alive, move || accept(&listener, &state, &sockets, &alive)).map_err(io::Error::other)?;
         Ok(server)
     }
@@ -147,6 +148,14 @@ fn read(stream: &mut TcpStream, connection: &mut Connection) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     Ok(())
+}
+
+/// A coroutine like any other, which shows how late it is.
+fn show_lag(mut meter: LagMeter) {
+    while let Some(pause) = meter.pause() {
+        sleep(pause);
+        meter.woke();
+    }
 }
 
 fn turn_away(stream: &TcpStream) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use execution_model::server::{ListenSpec, ServerState};
-use execution_model::{Runtime, Server, ServerCounts, ServerRuntime};
+use execution_model::{Runtime, Server, ServerRuntime};
 
 use crate::link::Link;
 use crate::runtime::{Processes, wait_until};
@@ -78,8 +78,8 @@ impl Server for Prefork {
         self.address
     }
 
-    fn counts(&self) -> ServerCounts {
-        self.state.counts()
+    fn state(&self) -> &ServerState {
+        &self.state
     }
 
     fn drain(self, deadline: Instant) -> u64 {

@@ -7,10 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use execution_model::server::{
-    Connection, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
+    Connection, LagMeter, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
 };
 use execution_model::{Server, ServerRuntime, catch_unwind};
-use readiness_loop::{LoopServer, Task};
+use readiness_loop::{Executor, LoopServer, Task, Tick};
 
 use crate::handler::handle;
 use crate::pool::Pool;
@@ -46,6 +46,8 @@ fn serve_by_threads(
     let listener = Arc::new(listen.bind()?);
     let sockets = Sockets::new();
     let server = SocketServer::new(Arc::clone(&listener), Arc::clone(&state), Arc::clone(&sockets))?;
+    let meter = LagMeter::new(&state);
+    spawn("lag", alive, move || show_lag(meter))?;
     let of_connections = Arc::clone(alive);
     spawn("accept", alive, move || accept(&listener, &state, &sockets, &of_connections))?;
     Ok(server)
@@ -122,17 +124,35 @@ fn turn_away(mut stream: &TcpStream) {
     let _best_effort = stream.set_nonblocking(true).and_then(|()| stream.write(&Connection::over_limit()));
 }
 
+/// A thread like any other, which shows how late it is.
+fn show_lag(mut meter: LagMeter) {
+    while let Some(pause) = meter.pause() {
+        thread::sleep(pause);
+        meter.woke();
+    }
+}
+
 fn serve_by_pool(pool: &Arc<Pool>, listen: &ListenSpec, state: Arc<ServerState>) -> io::Result<LoopServer> {
-    let pool = Arc::clone(pool);
-    let hand_over = move |task: Task| {
+    LoopServer::start(listen, state, PoolExecutor { pool: Arc::clone(pool) })
+}
+
+struct PoolExecutor {
+    pool: Arc<Pool>,
+}
+
+impl Executor for PoolExecutor {
+    fn execute(&mut self, task: Task) {
         // Where the queue is full, the task is dropped, and so answered 503.
-        let _taken = pool.execute(move || {
+        let _taken = self.pool.execute(move || {
             let (job, service, reply) = task.begin();
             let answer = catch_unwind(|| handle(&job));
             reply.send(service.end(answer));
         });
-    };
-    LoopServer::start(listen, state, hand_over)
+    }
+
+    fn tick(&mut self, tick: Tick) {
+        let _taken = self.pool.execute(move || tick.comes());
+    }
 }
 
 impl Server for ThreadsServer {
@@ -143,10 +163,10 @@ impl Server for ThreadsServer {
         }
     }
 
-    fn counts(&self) -> execution_model::ServerCounts {
+    fn state(&self) -> &ServerState {
         match self {
-            ThreadsServer::PerConnection(server) => server.counts(),
-            ThreadsServer::Pool(server) => server.counts(),
+            ThreadsServer::PerConnection(server) => server.state(),
+            ThreadsServer::Pool(server) => server.state(),
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use execution_model::server::{
-    Connection, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
+    Connection, LagMeter, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
 };
 use execution_model::{CatchUnwind, ServerRuntime};
 use tokio::io::{AsyncRead, ReadBuf};
@@ -33,6 +33,7 @@ impl ServerRuntime for Tokio {
         let listener = Arc::new(TcpListener::from_std(listener)?);
         let sockets = Sockets::new();
         let server = SocketServer::new(Arc::clone(&listener), Arc::clone(&state), Arc::clone(&sockets))?;
+        self.handle().spawn(show_lag(LagMeter::new(&state)));
         self.handle().spawn(accept(listener, state, sockets));
         Ok(server)
     }
@@ -125,6 +126,14 @@ fn poll_read(
         bytes => connection.received(bytes),
     }
     Poll::Ready(Ok(()))
+}
+
+/// A task like any other, which shows how late it is.
+async fn show_lag(mut meter: LagMeter) {
+    while let Some(pause) = meter.pause() {
+        time::sleep(pause).await;
+        meter.woke();
+    }
 }
 
 fn turn_away(stream: &TcpStream) {

@@ -9,8 +9,10 @@ mod counts;
 pub mod http;
 mod job;
 pub mod kernel;
+mod lag;
 mod plan;
 
 pub use counts::{RequestCounts, ServerCounts};
 pub use job::{Answer, BlockingStrategy, Job, Progress, UnknownStrategy};
+pub use lag::{LAG_CLASSES, LAG_TICK, LoopLag, lag_class};
 pub use plan::{Plan, PlanError, ROUNDS_MAX, STEPS_MAX, Step, WAIT_MAX};

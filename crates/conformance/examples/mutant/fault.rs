@@ -29,6 +29,10 @@ pub(crate) enum Fault {
     ClosesConnections,
     /// A refused head's connection is closed with bytes unread, which resets it.
     ResetsLongHeads,
+    /// Nobody takes note of ticks.
+    ShowsNoLag,
+    /// Ticks are noted by a thread that no request holds up, and the description says that requests share threads.
+    ShowsAnothersLag,
     /// A process outlives the server that started it.
     LeavesAProcess,
     /// What it says must be heard, or it ends.
@@ -38,7 +42,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 16] = [
+    pub(crate) const ALL: [Fault; 18] = [
         Fault::None,
         Fault::SkipsWait,
         Fault::SkipsCompute,
@@ -52,6 +56,8 @@ impl Fault {
         Fault::IgnoresDeadline,
         Fault::ClosesConnections,
         Fault::ResetsLongHeads,
+        Fault::ShowsNoLag,
+        Fault::ShowsAnothersLag,
         Fault::LeavesAProcess,
         Fault::NeedsStandardError,
         Fault::IgnoresOffloadThreads,
@@ -72,6 +78,8 @@ impl Fault {
             Fault::IgnoresDeadline => "ignores-deadline",
             Fault::ClosesConnections => "closes-connections",
             Fault::ResetsLongHeads => "resets-long-heads",
+            Fault::ShowsNoLag => "shows-no-lag",
+            Fault::ShowsAnothersLag => "shows-anothers-lag",
             Fault::LeavesAProcess => "leaves-a-process",
             Fault::NeedsStandardError => "needs-standard-error",
             Fault::IgnoresOffloadThreads => "ignores-offload-threads",

@@ -46,7 +46,7 @@ impl Runtime for Mutant {
             name: fault.name().into(),
             summary: format!("{fault:?}"),
             in_flight_limit: (*fault == Fault::IgnoresItsOwnLimit).then_some(20),
-            thread_per_request: *fault != Fault::HidesThreads,
+            thread_per_request: !matches!(fault, Fault::HidesThreads | Fault::ShowsAnothersLag),
             refuses_offload: (*fault != Fault::IgnoresOffloadThreads).then_some(OWN_THREAD),
             refuses_in_place: Some(OWN_THREAD),
         }

@@ -8,9 +8,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use execution_model::server::{
-    Connection, ListenSpec, Next, OpenConnection, ServerLimits, ServerState, SocketServer, Sockets,
+    Connection, LagMeter, ListenSpec, Next, OpenConnection, ServerLimits, ServerState, SocketServer, Sockets,
 };
-use execution_model::{Runtime, Server, ServerCounts, ServerRuntime};
+use execution_model::{Runtime, Server, ServerRuntime};
 
 use crate::fault::Fault;
 use crate::handler::handle;
@@ -39,6 +39,15 @@ impl ServerRuntime for Mutant {
         let listener = Arc::new(listen.bind()?);
         let sockets = Sockets::new();
         let server = SocketServer::new(Arc::clone(&listener), Arc::clone(&state), Arc::clone(&sockets))?;
+        let mut meter = LagMeter::new(&state);
+        self.spawn(move || {
+            while let Some(pause) = meter.pause() {
+                thread::sleep(pause);
+                if fault != Fault::ShowsNoLag {
+                    meter.woke();
+                }
+            }
+        })?;
         let spawn_connection = self.spawner();
         self.spawn(move || {
             loop {
@@ -107,8 +116,8 @@ impl Server for MutantServer {
         self.server.address()
     }
 
-    fn counts(&self) -> ServerCounts {
-        self.server.counts()
+    fn state(&self) -> &ServerState {
+        self.server.state()
     }
 
     fn drain(self, deadline: Instant) -> u64 {

@@ -71,7 +71,8 @@ pub(crate) fn metrics_agree(subject: &Subject<'_>) -> Seen {
     Ok(format!("{} metrics agree with the snapshot and the client", METRICS.len()))
 }
 
-fn scrape(client: &mut Client) -> Result<Vec<Sample>, Failure> {
+/// Reads `/metrics`.
+pub(crate) fn scrape(client: &mut Client) -> Result<Vec<Sample>, Failure> {
     let response = client.get("/metrics")?;
     expect_status(&response, 200, "/metrics")?;
     let kind = response.field("content-type").unwrap_or_default();

@@ -5,6 +5,7 @@ mod capacity;
 mod description;
 mod ending;
 mod flow;
+mod lag;
 mod limits;
 mod metrics;
 mod panics;
@@ -59,6 +60,7 @@ pub const CHECKS: &[Check] = &[
     server("names-what-is-wrong", "400, 404 and 405 say why", routes::names_what_is_wrong),
     server("refuses-long-heads", "431 arrives whole", routes::refuses_long_heads),
     server("metrics-agree", "client, snapshot and /metrics tell one story", metrics::metrics_agree),
+    server("loop-lag-shows-blocking", "ticks are late when handlers block", lag::loop_lag_shows_blocking),
     server("keeps-connections", "many requests a connection, until it is closed", wire::keeps_connections),
     server("speaks-http-1.0", "closed unless it is kept", wire::speaks_http_1_0),
     server("answers-head", "the length without the body", wire::answers_head),

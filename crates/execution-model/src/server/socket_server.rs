@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 
 use rustix::net::Shutdown;
 use slab::Slab;
-use workload::ServerCounts;
 
 use crate::runtime::Server;
 use crate::server::state::ServerState;
@@ -99,8 +98,8 @@ impl<L: AsFd + Send + Sync + 'static, S: AsFd + Send + Sync + 'static> Server fo
         self.address
     }
 
-    fn counts(&self) -> ServerCounts {
-        self.state.counts()
+    fn state(&self) -> &ServerState {
+        &self.state
     }
 
     fn drain(self, deadline: Instant) -> u64 {

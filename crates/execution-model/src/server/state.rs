@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
 use std::time::Duration;
 
-use workload::{Answer, BlockingStrategy, ServerCounts};
+use workload::{Answer, BlockingStrategy, LoopLag, ServerCounts};
 
 use crate::panic::Panicked;
 use crate::runtime::VariantInfo;
+use crate::server::lag::{self, LagCounts};
 
 /// How long a server waits after accepting failed, before it tries again.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(10);
@@ -60,6 +61,7 @@ pub struct Counts {
     accept_out_of_descriptors: AtomicU64,
     accept_failed: AtomicU64,
     connections_unstartable: AtomicU64,
+    lag: LagCounts,
     /// In the first part, for all of them.
     draining: AtomicBool,
 }
@@ -191,6 +193,14 @@ impl ServerState {
         all
     }
 
+    /// How late the runtime's ticks came, in all processes.
+    #[must_use]
+    pub fn loop_lag(&self) -> LoopLag {
+        let mut lag = LoopLag::default();
+        self.parts.iter().for_each(|counts| counts.lag.add_to(&mut lag));
+        lag
+    }
+
     /// The counts in the Prometheus text exposition format.
     #[must_use]
     pub fn metrics(&self) -> String {
@@ -221,6 +231,7 @@ impl ServerState {
             "Connections over the limit.",
             counts.connections_rejected,
         );
+        lag::write(&mut text, &self.loop_lag());
         text
     }
 
@@ -233,6 +244,10 @@ impl ServerState {
     /// Counts a request that was answered with a 4xx.
     pub(crate) fn request_refused(&self) {
         self.own().refused.fetch_add(1, Relaxed);
+    }
+
+    pub(super) fn lag(&self) -> &'static LagCounts {
+        &self.own().lag
     }
 
     fn own(&self) -> &'static Counts {

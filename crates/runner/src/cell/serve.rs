@@ -40,8 +40,8 @@ pub(super) fn run<R: Runtime>(
         match command? {
             Command::Go => {}
             Command::Snapshot => {
-                let server = Some(server.counts());
-                say(&Event::Snapshot(Snapshot { server, ..snapshot(&*runtime) }))?;
+                let (server, loop_lag) = (Some(server.counts()), Some(server.loop_lag()));
+                say(&Event::Snapshot(Snapshot { server, loop_lag, ..snapshot(&*runtime) }))?;
             }
             Command::Stop => {
                 let deadline = Instant::now() + Duration::from_nanos(spec.drain_ns);

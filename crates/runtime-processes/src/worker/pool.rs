@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use execution_model::server::ServerState;
 use execution_model::{Job, catch_unwind};
-use readiness_loop::{Executor, Task};
+use readiness_loop::{Executor, Task, Tick};
 
 use super::Parent;
 use crate::handler::handle;
@@ -71,15 +71,28 @@ pub(crate) fn executor(
     state: &Arc<ServerState>,
     queue_capacity: u64,
 ) -> impl Executor + use<> {
-    let (pool, state) = (Arc::clone(pool), Arc::clone(state));
-    move |task: Task| {
+    PoolExecutor { pool: Arc::clone(pool), state: Arc::clone(state), queue_capacity }
+}
+
+struct PoolExecutor {
+    pool: Arc<Pool>,
+    state: Arc<ServerState>,
+    queue_capacity: u64,
+}
+
+impl Executor for PoolExecutor {
+    fn execute(&mut self, task: Task) {
         // Where the queue is full, the task is dropped, and so answered 503. It counts as queued itself.
-        if state.counts().queued <= queue_capacity {
-            pool.execute(move || {
+        if self.state.counts().queued <= self.queue_capacity {
+            self.pool.execute(move || {
                 let (job, service, reply) = task.begin();
                 let answer = catch_unwind(|| handle(&job));
                 reply.send(service.end(answer));
             });
         }
+    }
+
+    fn tick(&mut self, tick: Tick) {
+        self.pool.execute(move || tick.comes());
     }
 }
