@@ -27,7 +27,7 @@ const STARTS_MAX: usize = 16;
 /// begun would keep the thread from beginning the others, and the warm-up would be over before all have.
 const FIRST_STARTS_MAX: usize = EVENTS_MAX;
 /// Handshakes under way at a time in the set-up: far below any listen backlog, whose overflow costs a second each.
-const SETUP_CONNECTING_MAX: usize = 128;
+pub(super) const SETUP_CONNECTING_MAX: usize = 128;
 /// Bytes read at a time.
 const BUFFER_BYTES: usize = 65_536;
 
@@ -163,7 +163,8 @@ impl<'spec> Driver<'spec> {
                 self.open(slot, monotonic_ns());
             }
             let now_ns = monotonic_ns();
-            // Where all of these failed at once there is nothing to wait for.
+            self.handle_deadlines(now_ns);
+            // Where all of these have failed there is nothing to wait for.
             self.turn(now_ns, if self.setting_up == 0 { now_ns } else { u64::MAX })?;
         }
         Ok(())
@@ -196,7 +197,7 @@ impl<'spec> Driver<'spec> {
 
     /// Handles the deadlines that are due, and the events that are there or come before `wake_ns`; with a `wake_ns` up to
     /// `now_ns` it does not wait for any. Returns the number of events.
-    fn turn(&mut self, now_ns: u64, wake_ns: u64) -> Result<usize, HttpLoadError> {
+    pub(super) fn turn(&mut self, now_ns: u64, wake_ns: u64) -> Result<usize, HttpLoadError> {
         self.turn_with(now_ns, wake_ns, |_| {})
     }
 

@@ -10,6 +10,7 @@
 //! * `requests`: the life of a request, from its start to its one outcome, and of the connection under it.
 //! * `deadlines`, `timers`: what happens when nothing comes in time.
 //! * `driver`: the epoll loop and the stages of a run: set-up, load, drain.
+//! * `hold`: connections that are opened and then held idle, by themselves and not as a load.
 //! * `tally`, `level`: counts and times, and which of them belong to the window.
 //!
 //! One [`run`] offers one load to one target. Two kinds of request at the same time (probes, and blockers beside them)
@@ -29,6 +30,7 @@ mod deadlines;
 mod driver;
 mod error;
 mod failure;
+mod hold;
 mod level;
 mod open;
 mod preflight;
@@ -46,6 +48,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use driver::Driver;
 pub use error::HttpLoadError;
+pub use hold::{Held, HoldSpec, hold};
 pub use result::HttpLoadResult;
 pub use socket::SOURCE_ADDRESSES;
 pub use spec::{HttpLoad, HttpLoadSpec};

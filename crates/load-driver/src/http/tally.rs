@@ -1,5 +1,6 @@
 //! Counts and times of requests, and which of them belong to the window.
 
+mod held;
 mod open;
 
 use std::collections::BTreeMap;

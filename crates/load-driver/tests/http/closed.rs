@@ -252,3 +252,15 @@ fn errors_say_what_would_be_right() {
     let error = run(&HttpLoadSpec { connections: 10_000_000, ..closed(server.address) });
     assert!(matches!(error, Err(HttpLoadError::Descriptors { need, .. }) if need > 10_000_000), "{error:?}");
 }
+
+#[test]
+fn a_handshake_that_nobody_completes_does_not_hold_the_set_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+    // Two fit, and are never accepted; the kernel leaves the others without a word.
+    rustix::net::listen(&listener, 1).expect("a shorter queue");
+    let address = listener.local_addr().expect("its address");
+    let result =
+        measure(&HttpLoadSpec { connections: 6, timeout_ns: 50 * MS, drain_ns: 100 * MS, ..closed(address) });
+    assert_eq!(result.completed, 0);
+    assert!(result.timed_out > 0, "{result:?}");
+}
