@@ -20,6 +20,8 @@ pub(crate) struct Group {
     pub(crate) pids_max: Option<u64>,
     pub(crate) pids_now: Option<u64>,
     pub(crate) memory_max_bytes: Option<u64>,
+    /// Processes of the group that the out-of-memory killer has killed.
+    pub(crate) oom_kills: Option<u64>,
 }
 
 impl Group {
@@ -62,6 +64,10 @@ impl Group {
             (false, true) => Some("v2"),
             (false, false) => None,
         };
+        let kills = either(&memory, "memory.oom_control", "memory.events");
+        let line = |text: Option<String>, name: &str| {
+            text?.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+        };
         Group {
             version: version.map(str::to_owned),
             cpus_v1: quota(v1(&cpu, "cpu.cfs_quota_us"), v1(&cpu, "cpu.cfs_period_us")),
@@ -69,9 +75,8 @@ impl Group {
                 let (quota_us, period_us) = both.split_once(' ')?;
                 quota(Some(quota_us.to_owned()), Some(period_us.to_owned()))
             }),
-            throttled_periods: throttled.and_then(|stat| {
-                stat.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.trim().parse().ok())
-            }),
+            throttled_periods: line(throttled, "nr_throttled "),
+            oom_kills: line(kills, "oom_kill "),
             pids_max: number(either(&pids, "pids.max", "pids.max")),
             pids_now: number(either(&pids, "pids.current", "pids.current")),
             // Version 1 writes "no limit" as the largest number of whole pages.
@@ -118,12 +123,14 @@ mod tests {
             ("sys/fs/cgroup/cpu/box/cpu.stat", "nr_periods 9\nnr_throttled 4\nthrottled_time 1\n"),
             ("sys/fs/cgroup/pids/box/pids.max", "512\n"),
             ("sys/fs/cgroup/memory/box/memory.limit_in_bytes", "9223372036854771712\n"),
+            ("sys/fs/cgroup/memory/box/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"),
         ]);
         assert_eq!((group.cpus_v1, group.cpus_v2, group.version.as_deref()), (Some(1.5), None, Some("v1")));
         assert_eq!(
             (group.throttled_periods, group.pids_max, group.memory_max_bytes),
             (Some(4), Some(512), None)
         );
+        assert_eq!(group.oom_kills, Some(2));
     }
 
     #[test]
@@ -134,9 +141,11 @@ mod tests {
             ("sys/fs/cgroup/box/pids.max", "max\n"),
             ("sys/fs/cgroup/box/pids.current", "7\n"),
             ("sys/fs/cgroup/box/memory.max", "1073741824\n"),
+            ("sys/fs/cgroup/box/memory.events", "oom 4\noom_kill 3\noom_group_kill 0\n"),
         ]);
         assert_eq!((group.cpus_v1, group.cpus_v2, group.version.as_deref()), (None, Some(0.5), Some("v2")));
         assert_eq!((group.pids_max, group.pids_now, group.memory_max_bytes), (None, Some(7), Some(1 << 30)));
+        assert_eq!(group.oom_kills, Some(3));
     }
 
     #[test]

@@ -6,13 +6,13 @@ use std::process::Command;
 use std::time::SystemTime;
 
 use cell_protocol::{Description, REVISION};
-use rustix::process::{Resource, getrlimit};
+use rustix::process::{Resource, getrlimit, getuid};
 use serde::{Deserialize, Serialize};
 
 use crate::aa::NoiseFloor;
 use crate::cgroup::Group;
 use crate::cpu_time::{self, CpuTimes};
-use crate::limit::MachineLimits;
+use crate::limit::{MachineLimits, ThreadLimit, Threads};
 use crate::sample::memory_field;
 
 /// The whole of `run.json`.
@@ -79,6 +79,8 @@ pub(crate) struct Machine {
     pub(crate) descriptors_soft: Option<u64>,
     pub(crate) descriptors_hard: Option<u64>,
     pub(crate) processes_soft: Option<u64>,
+    /// Whether root ran it, whom `processes_soft` does not bind.
+    pub(crate) is_root: Option<bool>,
     pub(crate) stack_soft_bytes: Option<u64>,
     pub(crate) max_map_count: Option<u64>,
     pub(crate) pid_max: Option<u64>,
@@ -151,6 +153,7 @@ impl Machine {
             descriptors_soft: descriptors.current,
             descriptors_hard: descriptors.maximum,
             processes_soft: getrlimit(Resource::Nproc).current,
+            is_root: Some(getuid().is_root()),
             stack_soft_bytes: stack.current,
             max_map_count: number("vm/max_map_count"),
             pid_max: number("kernel/pid_max"),
@@ -170,18 +173,21 @@ impl Machine {
 
     /// The limits that may end a ramp.
     pub(crate) fn limits(&self) -> MachineLimits {
+        let of_the_user = self.processes_soft.filter(|_| self.is_root == Some(false));
         let threads = [
-            (self.pid_max, "kernel.pid_max"),
-            (self.threads_max, "kernel.threads-max"),
-            (self.processes_soft, "RLIMIT_NPROC"),
-            (self.cgroup.pids_max, "cgroup pids.max"),
+            (self.pid_max, Threads::Machine, "kernel.pid_max"),
+            (self.threads_max, Threads::Machine, "kernel.threads-max"),
+            (of_the_user, Threads::User, "RLIMIT_NPROC"),
+            (self.cgroup.pids_max, Threads::ControlGroup, "cgroup pids.max"),
         ];
-        let known = threads.into_iter().filter_map(|(max, source)| Some((max?, source)));
+        let known =
+            threads.into_iter().filter_map(|(max, of, source)| Some(ThreadLimit { max: max?, of, source }));
         MachineLimits {
             descriptors: self.descriptors_soft,
             mappings: self.max_map_count,
-            threads: known.min_by_key(|(max, _)| *max),
-            memory_bytes: [self.memory_bytes, self.cgroup.memory_max_bytes].into_iter().flatten().min(),
+            threads: known.collect(),
+            memory_bytes: self.memory_bytes,
+            accept_backlog: self.somaxconn,
         }
     }
 }
@@ -249,13 +255,16 @@ mod tests {
     }
 
     #[test]
-    fn the_tightest_limit_on_threads_is_named() {
+    fn the_tightest_limit_on_threads_is_known_and_root_has_none_of_its_own() {
         let mut machine = Machine::read();
         (machine.pid_max, machine.threads_max) = (Some(32_768), Some(100_000));
-        (machine.processes_soft, machine.cgroup.pids_max) = (None, Some(512));
-        assert_eq!(machine.limits().threads, Some((512, "cgroup pids.max")));
+        (machine.processes_soft, machine.cgroup.pids_max) = (Some(256), Some(512));
+        machine.is_root = Some(false);
+        assert_eq!(machine.limits().threads_max(), Some(256));
+        machine.is_root = Some(true);
+        assert_eq!(machine.limits().threads_max(), Some(512));
         machine.cgroup.pids_max = None;
-        assert_eq!(machine.limits().threads, Some((32_768, "kernel.pid_max")));
+        assert_eq!(machine.limits().threads_max(), Some(32_768));
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn step(values: &Values, hold: &Hold, contestant: &Contestant, requests: u64) ->
 
 /// The most threads that the machine allows, where the model needs one for each request.
 fn threads(machine: &MachineLimits, contestant: &Contestant) -> Option<u64> {
-    machine.threads.map(|(max, _)| max).filter(|_| contestant.thread_per_request)
+    machine.threads_max().filter(|_| contestant.thread_per_request)
 }
 
 /// The steps up to the first one above a limit that is `known` beforehand, those of the bisection, and the common one.
@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use crate::contestant;
     use crate::experiment::{Experiment, Size};
+    use crate::limit::{ThreadLimit, Threads};
     use crate::matrix::cells;
 
     /// The four variants of the foundation, and the floor.
@@ -128,7 +129,7 @@ mod tests {
         let values = Values::built_in(size).unwrap();
         let machine = MachineLimits {
             descriptors: Some(20_000),
-            threads: Some((32_768, "kernel.pid_max")),
+            threads: vec![ThreadLimit { max: 32_768, of: Threads::Machine, source: "kernel.pid_max" }],
             ..MachineLimits::default()
         };
         let contestants = contestants();

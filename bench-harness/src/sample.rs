@@ -3,8 +3,18 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::path::Path;
 
+use rustix::process::getuid;
 use serde::{Deserialize, Serialize};
+
+use crate::cgroup::Group;
+
+mod accept_queue;
+mod cpu;
+
+pub(crate) use accept_queue::{AcceptQueues, waiting as waiting_to_be_accepted};
+pub(crate) use cpu::{CpuAccount, CpuUse};
 
 /// One look at a process group and at the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,20 +30,19 @@ pub(crate) struct Sample {
     pub(crate) rss_bytes: u64,
     /// Threads of the whole machine.
     pub(crate) machine_threads: Option<u64>,
+    /// Threads of the control group, which those of the harness are in too.
+    pub(crate) cgroup_threads: Option<u64>,
+    /// Threads of the user who runs this; none of root, whom the limit on them does not bind.
+    pub(crate) user_threads: Option<u64>,
     pub(crate) memory_available_bytes: Option<u64>,
-}
-
-/// Counters of the machine's accept queues.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AcceptQueues {
-    overflows: u64,
-    drops: u64,
 }
 
 /// Looks at the process group that `leader` leads. What cannot be read counts as none: a process may end meanwhile.
 pub(crate) fn group(leader: u32) -> Sample {
     let mut sample = Sample {
         machine_threads: machine_threads(),
+        cgroup_threads: Group::read(Path::new("/")).pids_now,
+        user_threads: user_threads(),
         memory_available_bytes: memory_available_bytes(),
         ..Sample::default()
     };
@@ -60,43 +69,51 @@ pub(crate) fn threads(pid: u32) -> Option<u64> {
     status.lines().find_map(|line| line.strip_prefix("Threads:")?.trim().parse().ok())
 }
 
-/// Reads the machine's accept-queue counters.
-pub(crate) fn accept_queues() -> AcceptQueues {
-    let text = fs::read_to_string("/proc/net/netstat").unwrap_or_default();
-    let mut lines = text.lines().filter_map(|line| line.strip_prefix("TcpExt: "));
-    let (names, values) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-    let of = |name: &str| {
-        let column = names.split(' ').position(|column| column == name)?;
-        values.split(' ').nth(column)?.parse().ok()
-    };
-    AcceptQueues { overflows: of("ListenOverflows").unwrap_or(0), drops: of("ListenDrops").unwrap_or(0) }
-}
-
-impl AcceptQueues {
-    /// Connections that found an accept queue full from `earlier` to here. A drop has other reasons too,
-    /// but an overflow is always a drop.
-    pub(crate) fn turned_away_since(self, earlier: AcceptQueues) -> u64 {
-        self.overflows.saturating_sub(earlier.overflows).max(self.drops.saturating_sub(earlier.drops))
-    }
-}
-
 /// The processes of a group, by the fifth field of their `stat`.
 pub(crate) fn members(leader: u32) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
     let in_group = |pid: &u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         // The name, in parentheses, may hold anything.
         let group = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(2));
         group.and_then(|group| group.parse().ok()) == Some(leader)
     };
-    pids.filter(in_group).collect()
+    every_process().filter(in_group).collect()
+}
+
+fn every_process() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok())
+}
+
+/// The threads that count against RLIMIT_NPROC of this user.
+fn user_threads() -> Option<u64> {
+    let own = getuid();
+    if own.is_root() {
+        return None;
+    }
+    let of = |pid: u32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let user: u32 = field("Uid:")?.split_whitespace().next()?.parse().ok()?;
+        if user == own.as_raw() { field("Threads:")?.trim().parse::<u64>().ok() } else { None }
+    };
+    Some(every_process().filter_map(of).sum())
 }
 
 /// `0.20 0.18 0.12 1/80 11206`: the number after the slash.
 fn machine_threads() -> Option<u64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').nth(3)?.split_once('/')?.1.parse().ok()
+}
+
+/// Processes that the out-of-memory killer has killed: of this control group, or of the machine where the group does not
+/// count them.
+pub(crate) fn oom_kills() -> Option<u64> {
+    let of_the_machine = || {
+        let text = fs::read_to_string("/proc/vmstat").ok()?;
+        text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok())
+    };
+    Group::read(Path::new("/")).oom_kills.or_else(of_the_machine)
 }
 
 pub(crate) fn memory_available_bytes() -> Option<u64> {

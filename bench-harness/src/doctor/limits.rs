@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::environment::Machine;
 use crate::format::count;
+use crate::limit::ThreadLimit;
 
 /// One limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -71,9 +72,9 @@ fn descriptors(machine: &Machine) -> Limit {
 }
 
 fn threads(machine: &Machine) -> Limit {
-    let caps = match machine.limits().threads {
-        Some((most, source)) => format!(
-            "{source} is the tightest: all processes together have {} threads, so a thread for each request ends there",
+    let caps = match machine.limits().threads.into_iter().min_by_key(|limit| limit.max) {
+        Some(ThreadLimit { max: most, source, .. }) => format!(
+            "{source} is the tightest: all processes that it counts have {} threads together, so a thread for each request ends there",
             count(most)
         ),
         None => "nothing that is known".to_owned(),

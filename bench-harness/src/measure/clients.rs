@@ -77,6 +77,11 @@ impl Clients {
         Ok(clients)
     }
 
+    /// The processes, by number.
+    pub(super) fn pids(&self) -> Vec<u32> {
+        self.children.iter().map(Child::id).collect()
+    }
+
     /// Waits for all shards and adds their results up.
     pub(super) fn collect(
         mut self,

@@ -172,6 +172,9 @@ pub(super) fn note(measured: &mut Measured, observed: &mut Observed) {
     if let Some(sample) = &observed.sample {
         measured.note("sample", serde_json::json!(sample));
     }
+    if let Some(cpu) = &observed.cpu {
+        measured.note("cpu", serde_json::json!(cpu));
+    }
     for (name, classes) in [("rejected", &observed.rejected), ("failed", &observed.failed)] {
         if !classes.is_empty() {
             measured.note(name, serde_json::json!(classes));

@@ -8,7 +8,8 @@ use prediction::little;
 use workload::arrivals::Arrivals;
 use workload::{BlockingStrategy, Plan};
 
-use super::{Bench, DRAIN, Glimpse, NoFigures, SLACK, after, hold, ns};
+use super::glimpse::{Glimpse, Watched};
+use super::{Bench, DRAIN, NoFigures, SLACK, after, hold, ns};
 use crate::audit;
 use crate::contestant::Contestant;
 use crate::experiment::Step;
@@ -33,7 +34,7 @@ pub(super) fn run(
     task: &ArrivalsTask,
     look_after: Option<Duration>,
 ) -> (Result<Seen, CellError>, Glimpse) {
-    let mut glimpse = Glimpse::default();
+    let mut glimpse = Glimpse::begin();
     let seen = offer(bench, contestant, task, look_after, &mut glimpse);
     (seen, glimpse)
 }
@@ -52,7 +53,9 @@ fn offer(
     let begin = Instant::now();
     cell.go()?;
     if let Some(look_after) = look_after {
-        glimpse.look(bench, cell.pid(), after(begin, look_after));
+        let runner = cell.pid();
+        let all_wait = after(begin, look_after);
+        glimpse.look(bench, &Watched { runner, listen: None, clients: &[], begin, all_wait });
     }
     let rounds = if task.warm { 2 } else { 1 };
     let allowed = Duration::from_nanos(task.spread_ns.saturating_add(task.time_limit_ns)) * rounds + SLACK;
@@ -104,8 +107,7 @@ pub(super) fn step(
     // Halfway through the rest of the wait, when all of them should be waiting.
     let look = step.spread + step.wait.saturating_sub(step.spread) / 2;
     let (seen, glimpse) = run(bench, cell.contestant, &task, Some(look));
-    observed.sample = glimpse.sample;
-    observed.threads_last = glimpse.threads_last;
+    glimpse.tell(observed);
     let seen = seen.map_err(|error| {
         hold::note_death(observed, &error);
         NoFigures::from(&error)

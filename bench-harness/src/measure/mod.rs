@@ -2,6 +2,7 @@
 
 mod burst;
 mod clients;
+mod glimpse;
 mod hold;
 mod in_process;
 mod over_http;
@@ -18,7 +19,6 @@ use crate::interrupt::Interrupt;
 use crate::limit::MachineLimits;
 use crate::matrix::{Cell, Point};
 use crate::row::{CellId, Row, Status};
-use crate::sample::{self, Sample};
 
 pub(crate) use clients::shard;
 pub(crate) use throughput::Ceiling;
@@ -76,31 +76,6 @@ impl Bench {
 
     fn limits(&self) -> Limits {
         Limits { interrupt: Some(self.interrupt.flag()), ..Limits::default() }
-    }
-}
-
-/// What was seen of a cell from outside, also where it failed.
-#[derive(Clone, Debug, Default)]
-struct Glimpse {
-    /// At the instant when all requests should be waiting.
-    sample: Option<Sample>,
-    /// The most threads before that.
-    threads_last: Option<u64>,
-    accept_queue_overflows: u64,
-}
-
-/// How often a runner's threads are counted.
-const GLANCE: Duration = Duration::from_millis(20);
-
-impl Glimpse {
-    /// Counts the runner's threads until `instant`, and takes the sample then.
-    fn look(&mut self, bench: &Bench, pid: u32, instant: Instant) {
-        while Instant::now() < instant && !bench.interrupt.is_raised() {
-            // A zombie has no thread, and keeps what was seen of it before.
-            self.threads_last = self.threads_last.max(sample::threads(pid));
-            bench.interrupt.sleep_until(instant.min(after(Instant::now(), GLANCE)));
-        }
-        self.sample = Some(sample::group(pid)).filter(|sample| sample.threads > 0);
     }
 }
 

@@ -12,15 +12,15 @@ use workload::http::answer_body;
 use workload::{Answer, Plan, ServerCounts};
 
 use super::clients::{self, Clients};
+use super::glimpse::{Glimpse, Watched};
 use super::in_process::quantile;
-use super::{Bench, DRAIN, Glimpse, NoFigures, SLACK, after, hold, ns, per};
+use super::{Bench, DRAIN, NoFigures, SLACK, after, hold, ns, per};
 use crate::audit;
 use crate::contestant::Contestant;
 use crate::experiment::Step;
 use crate::limit::Observed;
 use crate::matrix::Cell;
 use crate::row::{Measured, Status};
-use crate::sample;
 
 /// From the start of the client's processes to the first request: so that all are ready, also where they are many.
 const LEAD: Duration = Duration::from_millis(150);
@@ -57,10 +57,8 @@ pub(super) fn run(
     plan: &Plan,
     timeout: Duration,
 ) -> (Result<Seen, Failure>, Glimpse) {
-    let queues = sample::accept_queues();
-    let mut glimpse = Glimpse::default();
+    let mut glimpse = Glimpse::begin();
     let seen = offer(bench, contestant, step, plan, timeout, &mut glimpse);
-    glimpse.accept_queue_overflows = sample::accept_queues().turned_away_since(queues);
     (seen, glimpse)
 }
 
@@ -86,7 +84,14 @@ fn offer(
     let clients = Clients::start(&load, shards)
         .map_err(|error| Failure::Client(format!("cannot start the client's processes: {error}")))?;
     // Halfway through the rest of the wait, when all of them should be waiting.
-    glimpse.look(bench, cell.pid(), after(start, step.spread + step.wait.saturating_sub(step.spread) / 2));
+    let watched = Watched {
+        runner: cell.pid(),
+        listen: Some(listen),
+        clients: &clients.pids(),
+        begin: start,
+        all_wait: after(start, step.spread + step.wait.saturating_sub(step.spread) / 2),
+    };
+    glimpse.look(bench, &watched);
     let deadline = after(start, step.spread + timeout + DRAIN + SLACK);
     let client = clients.collect(deadline, &bench.interrupt);
     // A dead server explains a failed client, so it is asked first.
@@ -169,9 +174,8 @@ pub(super) fn step(
     observed: &mut Observed,
 ) -> Result<Measured, NoFigures> {
     let (seen, glimpse) = run(bench, cell.contestant, step, plan, hold::time_limit(cell, step));
-    observed.sample = glimpse.sample;
-    observed.threads_last = glimpse.threads_last;
-    observed.accept_queue_overflows = glimpse.accept_queue_overflows;
+    glimpse.tell(observed);
+    observed.accept_backlog = Some(u64::from(bench.values.server.backlog));
     let seen = seen.map_err(|failure| match failure {
         Failure::Runner(error) => {
             hold::note_death(observed, &error);

@@ -46,3 +46,15 @@ fn a_stretched_step_has_no_more_slack_than_another() {
     );
     assert_eq!(times(verdict, "metrics"), [20_000_000, 16_000_000, 30_000_000]);
 }
+
+#[test]
+fn a_kill_that_nobody_counted_is_not_called_memory() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let rows = stretched(&directory.path().join("run"), "fake:killed");
+    let verdict = row(&rows, "killed", None);
+    assert_eq!(
+        (&verdict["status"], &verdict["limited_by"]),
+        (&"failed".into(), &"killed by signal 9".into())
+    );
+    assert_eq!(row(&rows, "killed", Some(50))["limited_by"], "killed by signal 9");
+}

@@ -1,0 +1,81 @@
+//! What is seen of a cell from outside while requests arrive and wait, also where the cell fails.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use super::{Bench, after};
+use crate::limit::Observed;
+use crate::sample::{self, AcceptQueues, CpuAccount, CpuUse, Sample};
+
+/// How often a runner's threads, and what waits to be accepted, are counted.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// What is looked at, and when.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Watched<'a> {
+    /// The leader of the runner's process group.
+    pub(super) runner: u32,
+    pub(super) listen: Option<SocketAddr>,
+    pub(super) clients: &'a [u32],
+    /// When requests begin to arrive.
+    pub(super) begin: Instant,
+    /// When all requests should be waiting.
+    pub(super) all_wait: Instant,
+}
+
+/// What was seen.
+#[derive(Clone, Debug)]
+pub(super) struct Glimpse {
+    queues_before: AcceptQueues,
+    oom_kills_before: Option<u64>,
+    /// At the instant when all requests should be waiting.
+    sample: Option<Sample>,
+    /// The most threads before that.
+    threads_last: Option<u64>,
+    /// The most connections that waited to be accepted by this runner.
+    accept_queue_peak: Option<u64>,
+    /// While requests arrived.
+    cpu: Option<CpuUse>,
+}
+
+impl Glimpse {
+    /// Begins before the runner does, whose end may be all that is seen.
+    pub(super) fn begin() -> Glimpse {
+        Glimpse {
+            queues_before: AcceptQueues::read(),
+            oom_kills_before: sample::oom_kills(),
+            sample: None,
+            threads_last: None,
+            accept_queue_peak: None,
+            cpu: None,
+        }
+    }
+
+    /// Counts what the runner has and uses until all requests should be waiting, and takes the sample then.
+    pub(super) fn look(&mut self, bench: &Bench, watched: &Watched<'_>) {
+        let cpu = || CpuAccount::read(&sample::members(watched.runner), watched.clients);
+        bench.interrupt.sleep_until(watched.begin);
+        let before = cpu();
+        while Instant::now() < watched.all_wait && !bench.interrupt.is_raised() {
+            // A zombie has no thread, and keeps what was seen of it before.
+            self.threads_last = self.threads_last.max(sample::threads(watched.runner));
+            let port = watched.listen.map(|listen| listen.port());
+            self.accept_queue_peak =
+                self.accept_queue_peak.max(port.and_then(sample::waiting_to_be_accepted));
+            bench.interrupt.sleep_until(watched.all_wait.min(after(Instant::now(), GLANCE)));
+        }
+        self.cpu = cpu().since(&before);
+        self.sample = Some(sample::group(watched.runner)).filter(|sample| sample.threads > 0);
+    }
+
+    /// Says what was seen, when the cell has ended.
+    pub(super) fn tell(self, observed: &mut Observed) {
+        observed.accept_queue_overflows = AcceptQueues::read().turned_away_since(self.queues_before);
+        observed.accept_queue_peak = self.accept_queue_peak;
+        let kills = sample::oom_kills().zip(self.oom_kills_before);
+        observed.oom_kills = kills.map(|(now, before)| now.saturating_sub(before));
+        observed.sample = self.sample;
+        observed.threads_last = self.threads_last;
+        observed.cpu = self.cpu;
+    }
+}
