@@ -9,10 +9,11 @@ use crate::job::Progress;
 
 /// The most steps that one plan may have. A plan comes from a URL, so it is bounded.
 pub const STEPS_MAX: usize = 16;
-/// The longest single wait or block.
+/// The longest that the waits and blocks of one plan may last together.
 pub const WAIT_MAX: Duration = Duration::from_secs(600);
-/// The most rounds of one compute step: some seconds of CPU time.
-pub const ROUNDS_MAX: u64 = 10_000_000_000;
+/// The most rounds that the compute steps of one plan may have together: at some 4 ns a round, 8 s of one core. One
+/// request must not hold a core for longer than a server takes to drain, 10 s where nothing else is said.
+pub const ROUNDS_MAX: u64 = 2_000_000_000;
 
 /// One thing that a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,8 @@ pub enum Step {
 /// The steps of one request, in order. Cheap to clone: requests of one burst share their steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    steps: Arc<[Step]>,
+    /// None where there are none, which takes no memory.
+    steps: Option<Arc<[Step]>>,
 }
 
 impl Plan {
@@ -38,49 +40,46 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// Names the bound that a step, or the number of steps, exceeds.
-    pub fn new(steps: impl Into<Arc<[Step]>>) -> Result<Plan, PlanError> {
-        let steps = steps.into();
+    /// Names the bound that the steps together exceed.
+    pub fn new(steps: impl AsRef<[Step]>) -> Result<Plan, PlanError> {
+        let steps = steps.as_ref();
         if steps.len() > STEPS_MAX {
             return Err(PlanError::TooManySteps { steps: steps.len() });
         }
-        for step in steps.iter() {
-            match *step {
-                Step::Wait(duration) | Step::Block(duration) if duration > WAIT_MAX => {
-                    return Err(PlanError::TooLong { step: step.to_string() });
-                }
-                Step::Compute(rounds) if rounds > ROUNDS_MAX => {
-                    return Err(PlanError::TooManyRounds { rounds });
-                }
-                _ => {}
-            }
+        let plan = Plan { steps: (!steps.is_empty()).then(|| steps.into()) };
+        let lasts = plan.least_duration();
+        if lasts > WAIT_MAX {
+            return Err(PlanError::TooLong { sum: ShortDuration(lasts).to_string() });
         }
-        Ok(Plan { steps })
+        match plan.rounds() {
+            rounds if rounds > ROUNDS_MAX => Err(PlanError::TooManyRounds { rounds }),
+            _ => Ok(plan),
+        }
     }
 
     /// The steps, in order.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
-        &self.steps
+        self.steps.as_deref().unwrap_or_default()
     }
 
     /// The least time that a request can take: the sum of its waits and blocks. A response that
     /// is faster did not wait.
     #[must_use]
     pub fn least_duration(&self) -> Duration {
-        self.steps
-            .iter()
-            .map(|step| match *step {
-                Step::Wait(duration) | Step::Block(duration) => duration,
-                Step::Compute(_) | Step::Panic => Duration::ZERO,
-            })
-            .sum()
+        let lasts = self.steps().iter().map(|step| match *step {
+            Step::Wait(duration) | Step::Block(duration) => duration,
+            Step::Compute(_) | Step::Panic => Duration::ZERO,
+        });
+        lasts.fold(Duration::ZERO, Duration::saturating_add)
     }
 
     /// The sum of the plan's compute rounds.
     #[must_use]
     pub fn rounds(&self) -> u64 {
-        self.steps.iter().map(|step| if let Step::Compute(rounds) = *step { rounds } else { 0 }).sum()
+        let rounds =
+            self.steps().iter().map(|step| if let Step::Compute(rounds) = *step { rounds } else { 0 });
+        rounds.fold(0, u64::saturating_add)
     }
 
     /// The checksum that carrying out the whole plan from `seed` must give, found by doing its
@@ -88,7 +87,7 @@ impl Plan {
     #[must_use]
     pub fn checksum(&self, seed: u64) -> u64 {
         let mut progress = Progress::new(seed);
-        for step in self.steps.iter() {
+        for step in self.steps() {
             match *step {
                 Step::Wait(_) => progress.waited(),
                 Step::Compute(rounds) => progress.compute(rounds),
@@ -127,14 +126,14 @@ pub enum PlanError {
         /// The text of the value.
         value: String,
     },
-    /// A wait or block is over [`WAIT_MAX`].
-    #[error("{step} is over the longest wait or block, {}s", WAIT_MAX.as_secs())]
+    /// The waits and blocks are over [`WAIT_MAX`].
+    #[error("the waits and blocks last {sum} together, and the most is {}s", WAIT_MAX.as_secs())]
     TooLong {
-        /// The step.
-        step: String,
+        /// How long they last.
+        sum: String,
     },
-    /// A compute step is over [`ROUNDS_MAX`].
-    #[error("compute={rounds} is over the most rounds, {ROUNDS_MAX}")]
+    /// The compute steps are over [`ROUNDS_MAX`].
+    #[error("the compute steps have {rounds} rounds together, and the most is {ROUNDS_MAX}")]
     TooManyRounds {
         /// The rounds that were asked for.
         rounds: u64,
@@ -153,14 +152,17 @@ impl FromStr for Plan {
     /// Reads steps separated by commas. The empty text is the empty plan.
     fn from_str(text: &str) -> Result<Plan, PlanError> {
         if text.is_empty() {
-            return Plan::new([]);
+            return Ok(Plan { steps: None });
         }
-        let given = text.split(',').count();
-        if given > STEPS_MAX {
-            return Err(PlanError::TooManySteps { steps: given });
+        let mut steps = [Step::Panic; STEPS_MAX];
+        let mut count = 0;
+        for step in text.split(',') {
+            let slot = steps.get_mut(count);
+            *slot.ok_or_else(|| PlanError::TooManySteps { steps: text.split(',').count() })? =
+                parse_step(step)?;
+            count += 1;
         }
-        let steps = text.split(',').map(parse_step).collect::<Result<Vec<_>, _>>()?;
-        Plan::new(steps)
+        Plan::new(&steps[..count])
     }
 }
 
@@ -194,14 +196,14 @@ fn parse_duration(value: &str) -> Result<Duration, PlanError> {
         _ => return Err(bad()),
     };
     // An overflow is far over the longest wait, and says so rather than "not a duration".
-    let ns = number.checked_mul(ns_per_unit).ok_or_else(|| PlanError::TooLong { step: value.to_owned() })?;
+    let ns = number.checked_mul(ns_per_unit).ok_or_else(|| PlanError::TooLong { sum: value.to_owned() })?;
     Ok(Duration::from_nanos(ns))
 }
 
 impl fmt::Display for Plan {
     /// The text form, which reads back as the same plan.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, step) in self.steps.iter().enumerate() {
+        for (index, step) in self.steps().iter().enumerate() {
             if index > 0 {
                 f.write_str(",")?;
             }
@@ -276,6 +278,8 @@ mod tests {
         );
         assert_eq!(plan.least_duration(), Duration::from_micros(20_010));
         assert_eq!(plan.rounds(), 12_000);
+        // As much as a plan may hold, to the nanosecond and the round.
+        assert!("wait=300s,compute=1000000000,block=300s,compute=1000000000".parse::<Plan>().is_ok());
         assert!("".parse::<Plan>().unwrap().steps().is_empty());
     }
 
@@ -287,9 +291,15 @@ mod tests {
         assert!(error("wait=20").contains("is not a duration"));
         assert!(error("wait=-1ms").contains("is not a duration"));
         assert!(error("compute=ten").contains("is not a number of rounds"));
-        assert!(error("wait=601s").contains("over the longest wait"));
-        assert!(error("wait=99999999999999999s").contains("over the longest wait"));
-        assert!(error("compute=10000000001").contains("over the most rounds"));
+        assert!(error("wait=601s").contains("last 601s together, and the most is 600s"));
+        assert!(error("wait=400s,compute=1,block=200001ms").contains("last 600001ms together"));
+        assert!(error("wait=99999999999999999s").contains("last 99999999999999999s together"));
+        assert!(error("compute=2000000001").contains("2000000001 rounds together"));
+        assert!(
+            error("compute=1500000000,wait=1ms,compute=500000001").contains("2000000001 rounds together")
+        );
+        let most = u64::MAX;
+        assert!(error(&format!("compute={most},compute={most}")).contains("rounds together"));
         assert!(error(&["wait=1ms"; 17].join(",")).contains("over the most, 16"));
         assert!(error("wait=1ms,").contains("is not NAME=VALUE"));
     }
@@ -307,9 +317,9 @@ mod tests {
 
     fn any_step() -> impl Strategy<Value = Step> {
         prop_oneof![
-            (0..600_000_000_000_u64).prop_map(|ns| Step::Wait(Duration::from_nanos(ns))),
-            (0..ROUNDS_MAX).prop_map(Step::Compute),
-            (0..600_000_000_000_u64).prop_map(|ns| Step::Block(Duration::from_nanos(ns))),
+            (0..37_500_000_000_u64).prop_map(|ns| Step::Wait(Duration::from_nanos(ns))),
+            (0..ROUNDS_MAX / 16).prop_map(Step::Compute),
+            (0..37_500_000_000_u64).prop_map(|ns| Step::Block(Duration::from_nanos(ns))),
             Just(Step::Panic),
         ]
     }
@@ -317,7 +327,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_text_form_reads_back(steps in prop::collection::vec(any_step(), 0..=STEPS_MAX)) {
-            let plan = Plan::new(steps).unwrap();
+            let plan = Plan::new(&steps).unwrap();
             prop_assert_eq!(plan.to_string().parse::<Plan>().unwrap(), plan);
         }
 
