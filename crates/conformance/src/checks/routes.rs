@@ -44,7 +44,9 @@ pub(crate) fn names_what_is_wrong(subject: &Subject<'_>) -> Seen {
     for (path, status, reason) in [
         ("/run/sleep=1s", 400, "wait, compute, block and panic"),
         ("/run/wait=fast", 400, "is not a duration"),
-        ("/run/wait=601s", 400, "longest wait"),
+        ("/run/wait=601s", 400, "last 601s together"),
+        ("/run/wait=400s,block=201s", 400, "last 601s together"),
+        ("/run/compute=1500000000,compute=1500000000", 400, "3000000000 rounds together"),
         ("/run/compute=x", 400, "number of rounds"),
         ("/run/wait=1ms?seed=x", 400, "bad seed"),
         ("/run/wait=1ms?strategy=x", 400, "inline, offload and in-place"),
@@ -62,6 +64,10 @@ pub(crate) fn names_what_is_wrong(subject: &Subject<'_>) -> Seen {
     let response = client.response()?;
     expect_status(&response, 405, "POST")?;
     ensure!(response.field("allow") == Some("GET, HEAD"), "405 allows {:?}", response.field("allow"));
+    client.send("GET /healthz HTTP/1.1\r\n\r\n")?;
+    let response = client.response()?;
+    expect_status(&response, 400, "a request without Host")?;
+    ensure!(response.text().contains("Host"), "a request without Host is refused with {:?}", response.text());
     expect_status(&client.get("/healthz")?, 200, "a request after all of them")?;
 
     for (what, request) in [

@@ -20,7 +20,7 @@ pub(crate) fn keeps_connections(subject: &Subject<'_>) -> Seen {
     }
     let opened = serving.counts()?.connections_accepted;
     ensure!(opened == 1, "the server counts {opened} connections");
-    client.send("GET /run/wait=1ms?seed=51 HTTP/1.1\r\nConnection: close\r\n\r\n")?;
+    client.send("GET /run/wait=1ms?seed=51 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")?;
     let last = client.response()?;
     expect_answer(&last, &plan, 51)?;
     ensure!(last.closes(), "the answer to `Connection: close` does not say so too");

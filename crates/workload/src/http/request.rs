@@ -78,9 +78,12 @@ pub fn parse(bytes: &[u8]) -> Parsed {
 fn whole(head: &httparse::Request<'_, '_>, length: usize) -> Parsed {
     let http_1_1 = head.version == Some(1);
     let mut keep_alive = http_1_1;
+    let mut hosts = 0;
     for header in head.headers.iter() {
         let is = |name: &str| header.name.eq_ignore_ascii_case(name);
-        if is("connection") {
+        if is("host") {
+            hosts += 1;
+        } else if is("connection") {
             let has = |token: &str| {
                 header
                     .value
@@ -101,6 +104,10 @@ fn whole(head: &httparse::Request<'_, '_>, length: usize) -> Parsed {
     }
     let method = head.method.unwrap_or_default();
     let target = match method {
+        // RFC 9112, section 3.2.
+        _ if hosts > 1 || (hosts == 0 && http_1_1) => {
+            wrong(Status::BadRequest, "a request of HTTP/1.1 has a Host field, and no request has two")
+        }
         "GET" | "HEAD" => target(head.path.unwrap_or_default()),
         _ => wrong(Status::MethodNotAllowed, format!("method {method} is not served; use GET or HEAD")),
     };
@@ -129,15 +136,27 @@ fn target(uri: &str) -> Target {
 fn path_and_query(uri: &str) -> (&str, &str) {
     let uri =
         uri.strip_prefix("http://").map_or(uri, |rest| rest.find('/').map_or("/", |slash| &rest[slash..]));
-    uri.split_once('?').unwrap_or((uri, ""))
+    split_once(uri, b'?').unwrap_or((uri, ""))
+}
+
+/// `str::split_once` for an ASCII byte: the texts here are short, and a plain loop is the quickest.
+fn split_once(text: &str, at: u8) -> Option<(&str, &str)> {
+    let index = text.bytes().position(|byte| byte == at)?;
+    Some((&text[..index], &text[index + 1..]))
 }
 
 fn run_target(plan: &str, query: &str) -> Result<Target, Refusal> {
     let bad = |reason: String| Refusal { status: Status::BadRequest, reason: reason.into() };
     let plan = decode(plan)?.parse().map_err(|error| bad(format!("bad plan: {error}")))?;
     let mut job = Job { plan, seed: 0, strategy: BlockingStrategy::Inline };
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    let mut rest = query;
+    while !rest.is_empty() {
+        let (pair, after) = split_once(rest, b'&').unwrap_or((rest, ""));
+        rest = after;
+        if pair.is_empty() {
+            continue;
+        }
+        let (name, value) = split_once(pair, b'=').unwrap_or((pair, ""));
         match name {
             "seed" => {
                 job.seed = value.parse().map_err(|_| {
@@ -155,7 +174,7 @@ fn run_target(plan: &str, query: &str) -> Result<Target, Refusal> {
 
 /// Undoes percent-encoding, which some clients apply to `=` and `,`.
 fn decode(text: &str) -> Result<Cow<'_, str>, Refusal> {
-    if !text.contains('%') {
+    if !text.as_bytes().contains(&b'%') {
         return Ok(Cow::Borrowed(text));
     }
     let bad = || Refusal { status: Status::BadRequest, reason: "bad percent-encoding in the path".into() };
@@ -199,7 +218,7 @@ mod tests {
     }
 
     fn wrong(path: &str) -> (Status, String) {
-        match request(&format!("GET {path} HTTP/1.1\r\n\r\n")).target {
+        match request(&format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")).target {
             Target::Wrong(refusal) => (refusal.status, refusal.reason.into_owned()),
             other => panic!("{path} is {other:?}"),
         }
@@ -221,10 +240,10 @@ mod tests {
 
     #[test]
     fn reads_what_proxies_and_browsers_send() {
-        let absolute = request("GET http://host:80/run/wait%3D1ms%2Cblock=1ms HTTP/1.1\r\n\r\n");
+        let absolute = request("GET http://host:80/run/wait%3D1ms%2Cblock=1ms HTTP/1.1\r\nHost: a\r\n\r\n");
         assert!(matches!(absolute.target, Target::Run(job) if job.plan.to_string() == "wait=1ms,block=1ms"));
-        assert_eq!(request("GET http://host/healthz HTTP/1.1\r\n\r\n").target, Target::Healthz);
-        assert!(request("HEAD /healthz HTTP/1.1\r\n\r\n").head_only);
+        assert_eq!(request("GET http://host/healthz HTTP/1.1\r\nHost: a\r\n\r\n").target, Target::Healthz);
+        assert!(request("HEAD /healthz HTTP/1.1\r\nHost: a\r\n\r\n").head_only);
     }
 
     #[test]
@@ -244,11 +263,27 @@ mod tests {
         assert!(reason.contains("is not a duration"), "{reason}");
         assert!(wrong("/run/?seed=x").1.contains("bad seed"));
         assert!(wrong("/run/?strategy=x").1.contains("inline, offload and in-place"));
+        assert!(wrong("/run/?=").1.contains("unknown parameter"));
         assert!(wrong("/run/?sede=1").1.contains("unknown parameter"));
         assert!(wrong("/run/%zz").1.contains("percent-encoding"));
         assert!(wrong("/run/%ff").1.contains("percent-encoding"));
-        let post = request("POST /healthz HTTP/1.1\r\n\r\n");
+        let post = request("POST /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
         assert!(matches!(post.target, Target::Wrong(Refusal { status: Status::MethodNotAllowed, .. })));
+    }
+
+    #[test]
+    fn a_request_has_one_host() {
+        for text in ["GET / HTTP/1.1\r\n\r\n", "GET / HTTP/1.0\r\nHost: a\r\nhost: a\r\n\r\n"] {
+            let request = request(text);
+            match request.target {
+                Target::Wrong(refusal) => assert!(refusal.reason.contains("Host"), "{refusal:?}"),
+                other => panic!("{text:?} is {other:?}"),
+            }
+        }
+        let old = request("GET /healthz HTTP/1.0\r\n\r\n");
+        assert_eq!(old.target, Target::Healthz);
+        let empty = request("GET /run/?&seed=3& HTTP/1.1\r\nHost:\r\n\r\n");
+        assert!(matches!(empty.target, Target::Run(job) if job.seed == 3));
     }
 
     #[test]

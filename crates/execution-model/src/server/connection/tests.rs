@@ -35,7 +35,7 @@ fn statuses(text: &str) -> Vec<&str> {
 #[test]
 fn answers_pipelined_requests_in_order_however_the_bytes_come() {
     let bytes =
-        b"GET /run/compute=2?seed=5 HTTP/1.1\r\n\r\nGET /healthz HTTP/1.1\r\n\r\nGET /x HTTP/1.1\r\n\r\n";
+        b"GET /run/compute=2?seed=5 HTTP/1.1\r\nHost: a\r\n\r\nGET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /x HTTP/1.1\r\nHost: a\r\n\r\n";
     for piece in [1, 7, bytes.len()] {
         let mut connection = connection(1);
         let mut text = String::new();
@@ -55,7 +55,8 @@ fn answers_pipelined_requests_in_order_however_the_bytes_come() {
 #[test]
 fn an_answer_is_sent_before_a_plan_that_takes_time() {
     let mut connection = connection(1);
-    connection.received(b"GET /healthz HTTP/1.1\r\n\r\nGET /run/wait=1s HTTP/1.1\r\n\r\n");
+    connection
+        .received(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\nGET /run/wait=1s HTTP/1.1\r\nHost: a\r\n\r\n");
     assert!(matches!(connection.advance(), Next::Write));
     let sent = connection.output().len();
     connection.written(sent);
@@ -98,7 +99,9 @@ fn the_time_for_a_request_does_not_begin_anew_with_each_byte() {
 #[test]
 fn what_cannot_be_served_is_answered_with_its_reason() {
     let mut full = connection(0);
-    full.received(b"GET /run/ HTTP/1.1\r\n\r\nGET /run/?strategy=in-place HTTP/1.1\r\n\r\n");
+    full.received(
+        b"GET /run/ HTTP/1.1\r\nHost: a\r\n\r\nGET /run/?strategy=in-place HTTP/1.1\r\nHost: a\r\n\r\n",
+    );
     let (text, next) = carry_on(&mut full);
     assert_eq!(statuses(&text), ["503", "400"]);
     assert!(text.contains("Retry-After: 1") && text.contains("it cannot"), "{text}");
@@ -110,7 +113,7 @@ fn what_cannot_be_served_is_answered_with_its_reason() {
 #[test]
 fn a_panic_is_answered_500_and_counted() {
     let mut connection = connection(1);
-    connection.received(b"GET /run/panic HTTP/1.1\r\n\r\n");
+    connection.received(b"GET /run/panic HTTP/1.1\r\nHost: a\r\n\r\n");
     let Next::Run(work) = connection.advance() else { panic!("it must run") };
     let (_job, service) = work.begin();
     connection.answered(service.end(Err(Panicked)));
@@ -123,7 +126,7 @@ fn a_panic_is_answered_500_and_counted() {
 #[test]
 fn work_that_cannot_be_queued_is_turned_away() {
     let mut connection = connection(1);
-    connection.received(b"GET /run/ HTTP/1.1\r\n\r\n");
+    connection.received(b"GET /run/ HTTP/1.1\r\nHost: a\r\n\r\n");
     let Next::Run(work) = connection.advance() else { panic!("it must run") };
     drop(work);
     connection.turned_away("the queue is full");
@@ -135,7 +138,7 @@ fn work_that_cannot_be_queued_is_turned_away() {
 #[test]
 fn a_peer_that_closes_its_side_still_gets_its_answers() {
     let mut connection = connection(1);
-    connection.received(b"GET /run/wait=1ms HTTP/1.1\r\n\r\nGET /hea");
+    connection.received(b"GET /run/wait=1ms HTTP/1.1\r\nHost: a\r\n\r\nGET /hea");
     connection.peer_closed();
     let (text, next) = carry_on(&mut connection);
     assert_eq!(statuses(&text), ["200"]);
@@ -145,7 +148,7 @@ fn a_peer_that_closes_its_side_still_gets_its_answers() {
 #[test]
 fn a_draining_server_finishes_and_closes() {
     let mut connection = connection(1);
-    connection.received(b"GET /run/wait=1ms HTTP/1.1\r\n\r\n");
+    connection.received(b"GET /run/wait=1ms HTTP/1.1\r\nHost: a\r\n\r\n");
     let Next::Run(work) = connection.advance() else { panic!("it must run") };
     connection.state().start_draining();
     let (_job, service) = work.begin();
@@ -158,7 +161,7 @@ fn a_draining_server_finishes_and_closes() {
 #[test]
 fn a_flood_of_pipelined_requests_keeps_the_output_bounded() {
     let mut connection = connection(1);
-    connection.received(&b"GET /metrics HTTP/1.1\r\n\r\n".repeat(1_000));
+    connection.received(&b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n".repeat(1_000));
     assert!(matches!(connection.advance(), Next::Write));
     assert!(connection.output().len() < OUTPUT_BYTES_MAX + 8_000);
     let (text, _) = carry_on(&mut connection);
