@@ -7,16 +7,16 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use execution_model::server::{Connection, ServerState, Work};
+use execution_model::server::{Connection, READ_BYTES, ServerState};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::net::{SocketFlags, accept_with};
 use slab::Slab;
 
-use crate::mailbox::{Letter, Mailbox};
-use crate::peer::{Driven, Peer, READ_BYTES};
+use crate::Executor;
+use crate::mailbox::{Letter, Mailbox, Sender};
+use crate::peer::{Driven, Peer, Turn};
 use crate::tick::Ticker;
-use crate::{Executor, Reply, Task};
 
 /// How often time limits are looked at. They are seconds long, so this is exact enough.
 const SWEEP: Duration = Duration::from_millis(250);
@@ -35,6 +35,7 @@ pub(crate) struct EventLoop<E> {
     /// When to accept again after accepting failed.
     accept_again: Option<Instant>,
     mailbox: Mailbox,
+    sender: Sender,
     peers: Slab<Peer>,
     /// Connections that have more to read.
     again: Vec<usize>,
@@ -61,6 +62,7 @@ impl<E: Executor> EventLoop<E> {
             epoll,
             listener: Some(listener),
             accept_again: None,
+            sender: mailbox.sender(),
             mailbox,
             peers: Slab::new(),
             again: Vec::new(),
@@ -83,7 +85,10 @@ impl<E: Executor> EventLoop<E> {
                 match event.data.u64() {
                     LISTENER => self.accept(now),
                     BELL => self.mailbox.silence(),
-                    key => self.ready(usize::try_from(key).expect("keys are indices"), event.flags, now),
+                    key => {
+                        let key = usize::try_from(key).expect("keys are indices");
+                        self.turn(key, now, |peer, turn| peer.ready(event.flags, turn));
+                    }
                 }
             }
             self.go_on_reading(now);
@@ -152,20 +157,9 @@ impl<E: Executor> EventLoop<E> {
         }
     }
 
-    /// A socket has changed.
-    fn ready(&mut self, key: usize, flags: EventFlags, now: Instant) {
-        // An earlier event of the same batch may have closed it.
-        let Some(peer) = self.peers.get_mut(key) else { return };
-        let driven = peer.ready(flags, &mut self.buffer, now);
-        self.settle(key, driven);
-    }
-
     fn go_on_reading(&mut self, now: Instant) {
         for key in mem::take(&mut self.again) {
-            if let Some(peer) = self.peers.get_mut(key) {
-                let driven = peer.ready(EventFlags::empty(), &mut self.buffer, now);
-                self.settle(key, driven);
-            }
+            self.turn(key, now, |peer, turn| peer.ready(EventFlags::empty(), turn));
         }
     }
 
@@ -177,25 +171,20 @@ impl<E: Executor> EventLoop<E> {
             }
             for (key, answer) in letters.drain(..) {
                 // A connection that runs is never removed, so the key is still its own.
-                let driven = self.peers[key].answered(answer, &mut self.buffer, now);
-                self.settle(key, driven);
+                self.turn(key, now, |peer, turn| peer.answered(answer, turn));
             }
         }
     }
 
-    /// Does what driving a connection asks for.
-    fn settle(&mut self, key: usize, driven: Driven) {
-        match driven {
+    /// Gives a connection its turn, if it is still there: an earlier event of the same batch may have closed it.
+    fn turn(&mut self, key: usize, now: Instant, take: impl FnOnce(&mut Peer, &mut Turn<'_, E>) -> Driven) {
+        let Some(peer) = self.peers.get_mut(key) else { return };
+        let (buffer, executor, sender) = (&mut *self.buffer, &mut self.executor, &self.sender);
+        match take(peer, &mut Turn { key, now, buffer, executor, sender }) {
             Driven::Waits => {}
             Driven::Again => self.again.push(key),
-            Driven::Work(work) => self.hand_over(key, work),
             Driven::Over => drop(self.peers.remove(key)),
         }
-    }
-
-    fn hand_over(&mut self, key: usize, work: Work) {
-        let reply = Reply { to: Some((self.mailbox.sender(), key)) };
-        self.executor.execute(Task { work, reply });
     }
 
     /// Looks at every connection's time limit, and at whether to accept again.
@@ -207,19 +196,18 @@ impl<E: Executor> EventLoop<E> {
         {
             self.accept_again = None;
         }
-        self.for_each(|peer, buffer| peer.check_time(buffer, now));
+        self.for_each(now, Peer::check_time);
     }
 
     fn stop_listening(&mut self, now: Instant) {
         self.listener = None;
-        self.for_each(|peer, buffer| peer.check_drain(buffer, now));
+        self.for_each(now, Peer::check_drain);
     }
 
-    fn for_each(&mut self, mut look: impl FnMut(&mut Peer, &mut [u8; READ_BYTES]) -> Driven) {
+    fn for_each(&mut self, now: Instant, look: impl Fn(&mut Peer, &mut Turn<'_, E>) -> Driven) {
         let keys: Vec<usize> = self.peers.iter().map(|(key, _)| key).collect();
         for key in keys {
-            let driven = look(&mut self.peers[key], &mut self.buffer);
-            self.settle(key, driven);
+            self.turn(key, now, &look);
         }
     }
 }

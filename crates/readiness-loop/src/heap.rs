@@ -33,8 +33,13 @@ impl<W: Walk> DeadlineHeap<W> {
     /// Walks a request, and keeps it if it waits.
     pub fn go_on(&mut self, walk: W) {
         if let Some((until, walk)) = walk.walk() {
-            self.waiting.push(Reverse(Waiting { until, walk }));
+            self.keep(until, walk);
         }
+    }
+
+    /// Keeps a request that waits until an instant.
+    pub fn keep(&mut self, until: Instant, walk: W) {
+        self.waiting.push(Reverse(Waiting { until, walk }));
     }
 
     /// Takes on every request whose wait is over at `now`.

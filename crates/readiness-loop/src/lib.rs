@@ -23,8 +23,8 @@ pub use tick::Tick;
 
 /// Who carries out the requests.
 pub trait Executor: Send + 'static {
-    /// Takes a task, and does not wait for it. A task that cannot be taken is dropped.
-    fn execute(&mut self, task: Task);
+    /// Takes work, and does not wait for it: what is not answered at once is answered by a reply to `asker`.
+    fn execute(&mut self, work: Work, asker: &Asker<'_>) -> Taken;
 
     /// When [`wake`](Executor::wake) must be called next, for an executor that runs on the loop's own thread.
     fn next_wake(&self) -> Option<Instant> {
@@ -39,6 +39,36 @@ pub trait Executor: Send + 'static {
     /// Lets a tick come when work that is handed over now would begin. On the loop's own thread that is at once.
     fn tick(&mut self, tick: Tick) {
         tick.comes();
+    }
+}
+
+/// What became of work.
+#[derive(Debug)]
+pub enum Taken {
+    /// It is over, on the loop's own thread.
+    Answered(Result<Answer, Panicked>),
+    /// A [`Reply`] will tell.
+    Later,
+}
+
+/// The connection that asks for work.
+#[derive(Debug)]
+pub struct Asker<'a> {
+    sender: &'a Sender,
+    key: usize,
+}
+
+impl Asker<'_> {
+    /// Where an answer that comes later goes.
+    #[must_use]
+    pub fn reply(&self) -> Reply {
+        Reply { to: Some((self.sender.clone(), self.key)) }
+    }
+
+    /// Work with its way back, to be handed to another thread.
+    #[must_use]
+    pub fn task(&self, work: Work) -> Task {
+        Task { work, reply: self.reply() }
     }
 }
 

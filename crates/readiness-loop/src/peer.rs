@@ -1,15 +1,17 @@
 //! One connection with its socket: reads, writes and what it waits for.
 
-use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Instant;
 
-use execution_model::server::{Connection, Next, OpenConnection, Work};
+use execution_model::server::{Connection, Next, OpenConnection, READ_BYTES};
 use execution_model::{Answer, Panicked};
 use rustix::event::epoll::EventFlags;
+use rustix::io::{self, Errno};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// How many bytes are read at once.
-pub(crate) const READ_BYTES: usize = 16 * 1024;
+use crate::mailbox::Sender;
+use crate::{Asker, Executor, Taken};
+
 /// How often a connection reads before others have their turn.
 const READS: u32 = 8;
 
@@ -37,16 +39,23 @@ enum PeerState {
 }
 
 /// What came of driving a connection.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Driven {
     /// It waits, as its state says.
     Waits,
     /// It has more to read, and others have their turn first.
     Again,
-    /// It has work to be handed over; it then waits for the answer.
-    Work(Work),
     /// It is over.
     Over,
+}
+
+/// A connection's turn on the loop: what the loop lends to each, one at a time.
+pub(crate) struct Turn<'a, E> {
+    pub(crate) key: usize,
+    pub(crate) now: Instant,
+    pub(crate) buffer: &'a mut [u8; READ_BYTES],
+    pub(crate) executor: &'a mut E,
+    pub(crate) sender: &'a Sender,
 }
 
 impl Peer {
@@ -63,24 +72,24 @@ impl Peer {
     }
 
     /// The socket has changed. A connection that waits for something else is told later, by its own state.
-    pub(crate) fn ready(&mut self, flags: EventFlags, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
+    pub(crate) fn ready<E: Executor>(&mut self, flags: EventFlags, turn: &mut Turn<'_, E>) -> Driven {
         let over = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         self.hung_up |= flags.intersects(over);
         self.readable |= flags.intersects(over | EventFlags::IN);
         match self.state {
-            PeerState::Reading(_) if self.readable => self.drive(buffer, now),
-            PeerState::Writing(_) if flags.intersects(over | EventFlags::OUT) => self.drive(buffer, now),
+            PeerState::Reading(_) if self.readable => self.drive(turn),
+            PeerState::Writing(_) if flags.intersects(over | EventFlags::OUT) => self.drive(turn),
             _ => Driven::Waits,
         }
     }
 
     /// Takes the connection on until it waits.
-    pub(crate) fn drive(&mut self, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
+    fn drive<E: Executor>(&mut self, turn: &mut Turn<'_, E>) -> Driven {
         let mut reads = 0;
         loop {
             match self.connection.advance() {
                 Next::Read(limit) => {
-                    self.state = PeerState::Reading(now + limit);
+                    self.state = PeerState::Reading(turn.now + limit);
                     if !self.readable {
                         return Driven::Waits;
                     }
@@ -88,19 +97,25 @@ impl Peer {
                         return Driven::Again;
                     }
                     reads += 1;
-                    if self.read(buffer).is_err() {
+                    if self.read(turn.buffer).is_err() {
                         return Driven::Over;
                     }
                 }
                 Next::Run(work) => {
-                    self.state = PeerState::Running;
-                    return Driven::Work(work);
+                    let asker = Asker { sender: turn.sender, key: turn.key };
+                    match turn.executor.execute(work, &asker) {
+                        Taken::Answered(answer) => self.connection.answered(answer),
+                        Taken::Later => {
+                            self.state = PeerState::Running;
+                            return Driven::Waits;
+                        }
+                    }
                 }
-                Next::Write => match self.stream.write(self.connection.output()) {
+                Next::Write => match send(&self.stream, self.connection.output(), SendFlags::NOSIGNAL) {
                     Ok(bytes) => self.connection.written(bytes),
-                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                        self.state = PeerState::Writing(now + self.connection.state().limits().request);
+                    Err(Errno::INTR) => {}
+                    Err(Errno::AGAIN) => {
+                        self.state = PeerState::Writing(turn.now + self.connection.state().limits().request);
                         return Driven::Waits;
                     }
                     Err(_) => return Driven::Over,
@@ -116,50 +131,49 @@ impl Peer {
     }
 
     fn read(&mut self, buffer: &mut [u8; READ_BYTES]) -> io::Result<()> {
-        match self.stream.read(buffer) {
-            Ok(0) => self.connection.peer_closed(),
-            Ok(bytes) => {
+        match recv(&self.stream, &mut buffer[..], RecvFlags::empty()) {
+            Ok((_, 0)) => self.connection.peer_closed(),
+            Ok((_, bytes)) => {
                 // Less than there was room for: the socket is empty, and epoll tells when that changes.
                 self.readable = bytes == buffer.len() || self.hung_up;
                 self.connection.received(&buffer[..bytes]);
             }
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => self.readable = false,
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => self.readable = false,
             Err(error) => return Err(error),
         }
         Ok(())
     }
 
     /// The answer to its task has come, or none because the task was dropped.
-    pub(crate) fn answered(
+    pub(crate) fn answered<E: Executor>(
         &mut self,
         answer: Option<Result<Answer, Panicked>>,
-        buffer: &mut [u8; READ_BYTES],
-        now: Instant,
+        turn: &mut Turn<'_, E>,
     ) -> Driven {
         match answer {
             Some(answer) => self.connection.answered(answer),
             None => self.connection.turned_away("the queue of requests is full, or the server is ending"),
         }
-        self.drive(buffer, now)
+        self.drive(turn)
     }
 
     /// Looks whether its time is up.
-    pub(crate) fn check_time(&mut self, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
+    pub(crate) fn check_time<E: Executor>(&mut self, turn: &mut Turn<'_, E>) -> Driven {
         match self.state {
-            PeerState::Reading(deadline) if now >= deadline => {
+            PeerState::Reading(deadline) if turn.now >= deadline => {
                 self.connection.timed_out();
-                self.drive(buffer, now)
+                self.drive(turn)
             }
-            PeerState::Writing(deadline) if now >= deadline => Driven::Over,
+            PeerState::Writing(deadline) if turn.now >= deadline => Driven::Over,
             _ => Driven::Waits,
         }
     }
 
     /// Looks whether a drain lets it go: an idle connection closes.
-    pub(crate) fn check_drain(&mut self, buffer: &mut [u8; READ_BYTES], now: Instant) -> Driven {
+    pub(crate) fn check_drain<E: Executor>(&mut self, turn: &mut Turn<'_, E>) -> Driven {
         if self.connection.is_idle() && matches!(self.state, PeerState::Reading(_)) {
-            self.drive(buffer, now)
+            self.drive(turn)
         } else {
             Driven::Waits
         }

@@ -11,34 +11,35 @@ use readiness_loop::Walk;
 use crate::blocking;
 use crate::runtime::Floor;
 
-/// A request between two of its steps.
+/// The steps of a request, some done and some to do.
 #[derive(Debug)]
-pub(crate) struct Walking<E> {
+pub(crate) struct Steps {
     job: Job,
     next_step: usize,
     progress: Progress,
-    end: E,
 }
 
-/// Who is told how a request ended.
-pub(crate) trait End {
-    fn end(self, answer: Result<Answer, Panicked>);
+/// How far a request has come.
+#[derive(Debug)]
+pub(crate) enum Come {
+    /// To a wait, until this instant.
+    ToWait(Instant),
+    /// To its end.
+    ToEnd(Result<Answer, Panicked>),
 }
 
-impl<E: End> Walk for Walking<E> {
-    fn walk(mut self) -> Option<(Instant, Walking<E>)> {
-        match catch_unwind(|| self.handle()) {
-            Ok(Some(until)) => return Some((until, self)),
-            Ok(None) => self.end.end(Ok(self.progress.answer())),
-            Err(panicked) => self.end.end(Err(panicked)),
-        }
-        None
+impl Steps {
+    pub(crate) fn new(job: Job) -> Steps {
+        Steps { progress: Progress::new(job.seed), next_step: 0, job }
     }
-}
 
-impl<E: End> Walking<E> {
-    pub(crate) fn new(job: Job, end: E) -> Walking<E> {
-        Walking { progress: Progress::new(job.seed), next_step: 0, job, end }
+    /// Goes on until a wait, or to the end.
+    pub(crate) fn go_on(&mut self) -> Come {
+        match catch_unwind(|| self.handle()) {
+            Ok(Some(until)) => Come::ToWait(until),
+            Ok(None) => Come::ToEnd(Ok(self.progress.answer())),
+            Err(panicked) => Come::ToEnd(Err(panicked)),
+        }
     }
 
     fn handle(&mut self) -> Option<Instant> {
@@ -59,6 +60,30 @@ impl<E: End> Walking<E> {
             }
         }
         None
+    }
+}
+
+/// A request on the heap, and who is told how it ended.
+#[derive(Debug)]
+pub(crate) struct Walking<E> {
+    pub(crate) steps: Steps,
+    pub(crate) end: E,
+}
+
+/// Who is told how a request ended.
+pub(crate) trait End {
+    fn end(self, answer: Result<Answer, Panicked>);
+}
+
+impl<E: End> Walk for Walking<E> {
+    fn walk(mut self) -> Option<(Instant, Walking<E>)> {
+        match self.steps.go_on() {
+            Come::ToWait(until) => Some((until, self)),
+            Come::ToEnd(answer) => {
+                self.end.end(answer);
+                None
+            }
+        }
     }
 }
 

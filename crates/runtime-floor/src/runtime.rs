@@ -11,7 +11,7 @@ use execution_model::{
 use readiness_loop::DeadlineHeap;
 
 use crate::blocking::ONE_THREAD;
-use crate::handler::Walking;
+use crate::handler::{Steps, Walking};
 
 /// The floor, for requests in process.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ fn run(requests: &Receiver<Request>) {
         match received {
             Ok(request) => {
                 let (job, ticket) = request.begin();
-                heap.go_on(Walking::new(job, ticket));
+                heap.go_on(Walking { steps: Steps::new(job), end: ticket });
             }
             Err(RecvTimeoutError::Timeout) => {}
             // No more will come: finish what waits.

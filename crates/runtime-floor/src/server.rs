@@ -4,11 +4,11 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use execution_model::server::{ListenSpec, ServerState, Service};
+use execution_model::server::{ListenSpec, ServerState, Service, Work};
 use execution_model::{Answer, Panicked, ServerRuntime};
-use readiness_loop::{DeadlineHeap, Executor, LoopServer, Reply, Task};
+use readiness_loop::{Asker, DeadlineHeap, Executor, LoopServer, Reply, Taken};
 
-use crate::handler::{End, Walking};
+use crate::handler::{Come, End, Steps, Walking};
 use crate::runtime::Floor;
 
 impl ServerRuntime for Floor {
@@ -29,9 +29,18 @@ struct Answering {
 }
 
 impl Executor for HeapExecutor {
-    fn execute(&mut self, task: Task) {
-        let (job, service, reply) = task.begin();
-        self.heap.go_on(Walking::new(job, Answering { service, reply }));
+    /// A request that never waits is answered here and now; for one that waits, a reply is kept.
+    fn execute(&mut self, work: Work, asker: &Asker<'_>) -> Taken {
+        let (job, service) = work.begin();
+        let mut steps = Steps::new(job);
+        match steps.go_on() {
+            Come::ToWait(until) => {
+                let end = Answering { service, reply: asker.reply() };
+                self.heap.keep(until, Walking { steps, end });
+                Taken::Later
+            }
+            Come::ToEnd(answer) => Taken::Answered(service.end(answer)),
+        }
     }
 
     fn next_wake(&self) -> Option<Instant> {

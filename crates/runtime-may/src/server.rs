@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use execution_model::server::{
-    Connection, LagMeter, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
+    Connection, LagMeter, ListenSpec, Next, OpenConnection, READ_BYTES, ServerState, SocketServer, Sockets,
 };
 use execution_model::{ServerRuntime, catch_unwind};
 use may::coroutine;
@@ -15,9 +15,6 @@ use may::net::{TcpListener, TcpStream};
 
 use crate::handler::{handle, sleep};
 use crate::runtime::{May, spawn};
-
-/// How many bytes are read at once.
-const READ_BYTES: usize = 4096;
 
 impl ServerRuntime for May {
     type Server = SocketServer<Listener, BorrowedFd<'static>>;

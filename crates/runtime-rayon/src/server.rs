@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 
-use execution_model::server::{ListenSpec, ServerState};
+use execution_model::server::{ListenSpec, ServerState, Work};
 use execution_model::{ServerRuntime, catch_unwind};
-use readiness_loop::{Executor, LoopServer, Task, Tick};
+use readiness_loop::{Asker, Executor, LoopServer, Taken, Tick};
 
 use crate::handler::handle;
 use crate::pool::Pool;
@@ -24,13 +24,15 @@ struct PoolExecutor {
 }
 
 impl Executor for PoolExecutor {
-    fn execute(&mut self, task: Task) {
+    fn execute(&mut self, work: Work, asker: &Asker<'_>) -> Taken {
+        let task = asker.task(work);
         // Where the queue is full, the task is dropped, and so answered 503.
         let _taken = self.pool.execute(move || {
             let (job, service, reply) = task.begin();
             let answer = catch_unwind(|| handle(&job));
             reply.send(service.end(answer));
         });
+        Taken::Later
     }
 
     fn tick(&mut self, tick: Tick) {

@@ -7,17 +7,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use execution_model::server::{
-    Connection, LagMeter, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
+    Connection, LagMeter, ListenSpec, Next, OpenConnection, READ_BYTES, ServerState, SocketServer, Sockets,
+    Work,
 };
 use execution_model::{Server, ServerRuntime, catch_unwind};
-use readiness_loop::{Executor, LoopServer, Task, Tick};
+use readiness_loop::{Asker, Executor, LoopServer, Taken, Tick};
 
 use crate::handler::handle;
 use crate::pool::Pool;
 use crate::runtime::{Threads, spawn};
-
-/// How many bytes are read at once.
-const READ_BYTES: usize = 4096;
 
 impl ServerRuntime for Threads {
     type Server = ThreadsServer;
@@ -141,13 +139,15 @@ struct PoolExecutor {
 }
 
 impl Executor for PoolExecutor {
-    fn execute(&mut self, task: Task) {
+    fn execute(&mut self, work: Work, asker: &Asker<'_>) -> Taken {
+        let task = asker.task(work);
         // Where the queue is full, the task is dropped, and so answered 503.
         let _taken = self.pool.execute(move || {
             let (job, service, reply) = task.begin();
             let answer = catch_unwind(|| handle(&job));
             reply.send(service.end(answer));
         });
+        Taken::Later
     }
 
     fn tick(&mut self, tick: Tick) {

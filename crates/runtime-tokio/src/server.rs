@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use execution_model::server::{
-    Connection, LagMeter, ListenSpec, Next, OpenConnection, ServerState, SocketServer, Sockets,
+    Connection, LagMeter, ListenSpec, Next, OpenConnection, READ_BYTES, ServerState, SocketServer, Sockets,
 };
 use execution_model::{CatchUnwind, ServerRuntime};
 use tokio::io::{AsyncRead, ReadBuf};
@@ -19,9 +19,6 @@ use tokio::time;
 
 use crate::handler::handle;
 use crate::runtime::Tokio;
-
-/// How many bytes are read at once.
-const READ_BYTES: usize = 4096;
 
 impl ServerRuntime for Tokio {
     type Server = SocketServer<TcpListener, Socket>;

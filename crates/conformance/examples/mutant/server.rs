@@ -8,7 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use execution_model::server::{
-    Connection, LagMeter, ListenSpec, Next, OpenConnection, ServerLimits, ServerState, SocketServer, Sockets,
+    Connection, LagMeter, ListenSpec, Next, OpenConnection, READ_BYTES, ServerLimits, ServerState,
+    SocketServer, Sockets,
 };
 use execution_model::{Runtime, Server, ServerRuntime};
 
@@ -80,7 +81,7 @@ impl ServerRuntime for Mutant {
 fn serve_connection(mut stream: &TcpStream, open: OpenConnection, fault: Fault) -> io::Result<()> {
     stream.set_write_timeout(Some(open.state().limits().request))?;
     let mut connection = Connection::new(open);
-    let mut chunk = [0; 4096];
+    let mut chunk = [0; READ_BYTES];
     loop {
         match connection.advance() {
             Next::Read(limit) => {

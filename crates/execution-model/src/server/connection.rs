@@ -1,6 +1,7 @@
 //! The life of one connection as a state machine: bytes in, what to do next out. It does no I/O, so
 //! that each runtime reads, waits and writes with its own primitives, around the same decisions.
 
+use std::mem;
 use std::time::{Duration, Instant};
 
 use workload::http::{self, ContentType, HEAD_BYTES_MAX, Parsed, Response, Status, Target};
@@ -51,6 +52,8 @@ impl Work {
 #[derive(Debug)]
 pub struct Connection {
     open: OpenConnection,
+    /// What was read off the front of what came, before anything that is in `input`.
+    parsed: Option<Parsed>,
     input: Vec<u8>,
     /// How much of `input` has been used up by requests.
     used: usize,
@@ -94,6 +97,7 @@ impl Connection {
     pub fn new(open: OpenConnection) -> Connection {
         Connection {
             open,
+            parsed: None,
             input: Vec::new(),
             used: 0,
             output: Vec::new(),
@@ -122,10 +126,12 @@ impl Connection {
             if self.ending != Ending::No {
                 return self.end();
             }
-            if self.input.is_empty() {
-                return if self.output.is_empty() { self.wait_for_more() } else { Next::Write };
-            }
-            match http::parse(&self.input[self.used..]) {
+            let parsed = match self.parsed.take() {
+                Some(parsed) => parsed,
+                None if self.input.is_empty() => Parsed::Partial,
+                None => http::parse(&self.input[self.used..]),
+            };
+            match parsed {
                 Parsed::Request(request) => {
                     let takes_time =
                         matches!(&request.target, Target::Run(job) if !job.plan.steps().is_empty());
@@ -154,11 +160,23 @@ impl Connection {
         if self.ending != Ending::No {
             return;
         }
-        if self.input.is_empty() {
-            // Exactly as much as came: most requests come whole and are used up at once.
-            self.input.reserve_exact(bytes.len());
+        let mut rest = bytes;
+        if self.is_idle() {
+            // Most requests come whole and alone. They are read where they are, and never kept.
+            match http::parse(bytes) {
+                Parsed::Partial => {}
+                Parsed::Request(mut request) => {
+                    rest = &bytes[mem::take(&mut request.bytes)..];
+                    self.parsed = Some(Parsed::Request(request));
+                }
+                refused @ Parsed::Refused(_) => {
+                    rest = &[];
+                    self.parsed = Some(refused);
+                }
+            }
+            self.input.reserve_exact(rest.len());
         }
-        self.input.extend_from_slice(bytes);
+        self.input.extend_from_slice(rest);
     }
 
     /// The peer has closed its sending side: what it asked for whole is still answered.
@@ -230,7 +248,7 @@ impl Connection {
     /// connection may be closed when the server drains.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.running.is_none() && self.input.is_empty() && self.output.is_empty()
+        self.running.is_none() && self.parsed.is_none() && self.input.is_empty() && self.output.is_empty()
     }
 
     /// The state of the server that the connection belongs to.

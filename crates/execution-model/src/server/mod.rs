@@ -7,6 +7,10 @@ mod listen;
 mod socket_server;
 mod state;
 
+/// How many bytes a connection reads at once, in every model: a larger buffer would save system calls to whoever has
+/// it. This one fits on the smallest stack.
+pub const READ_BYTES: usize = 4096;
+
 pub use connection::{Connection, Next, Work};
 pub use lag::LagMeter;
 pub use listen::ListenSpec;

@@ -114,7 +114,7 @@ impl ServerState {
             return None;
         }
         counts.accepted.fetch_add(1, Relaxed);
-        Some(Place { state: Arc::clone(self), begun: false })
+        Some(Place { parts: self.parts, own: self.own, begun: false })
     }
 
     /// Counts a connection that was accepted, or says that it is one too many.
@@ -254,11 +254,15 @@ impl ServerState {
         &self.parts[self.own]
     }
 
-    /// The sum of a gauge over the other processes.
     fn others(&self, gauge: impl Fn(&Counts) -> &AtomicU64) -> u64 {
-        let others = self.parts.iter().enumerate().filter(|(part, _)| *part != self.own);
-        others.map(|(_, counts)| gauge(counts).load(SeqCst)).sum()
+        others(self.parts, self.own, gauge)
     }
+}
+
+/// The sum of a gauge over the processes that are not `own`.
+fn others(parts: &[Counts], own: usize, gauge: impl Fn(&Counts) -> &AtomicU64) -> u64 {
+    let others = parts.iter().enumerate().filter(|(part, _)| *part != own);
+    others.map(|(_, counts)| gauge(counts).load(SeqCst)).sum()
 }
 
 /// `CLOCK_MONOTONIC`, which is the same in every process.
@@ -272,7 +276,9 @@ fn now_ns() -> u64 {
 /// began counts as rejected.
 #[derive(Debug)]
 pub struct Place {
-    state: Arc<ServerState>,
+    // The counts and not the state that has them: a share in that would be taken and given back for each plan.
+    parts: &'static [Counts],
+    own: usize,
     begun: bool,
 }
 
@@ -281,9 +287,9 @@ impl Place {
     #[must_use]
     pub fn begin(mut self) -> Service {
         self.begun = true;
-        let counts = self.state.own();
+        let counts = self.counts();
         let own = counts.in_flight.fetch_add(1, Relaxed) + 1;
-        let in_flight = own + self.state.others(|counts| &counts.in_flight);
+        let in_flight = own + others(self.parts, self.own, |counts| &counts.in_flight);
         // A plain look first: the peak rarely moves, and a write would take the line from other cores.
         if in_flight > counts.in_flight_peak.load(Relaxed) {
             counts.in_flight_peak.fetch_max(in_flight, Relaxed);
@@ -291,11 +297,15 @@ impl Place {
         counts.integral_ns.fetch_sub(now_ns(), Relaxed);
         Service { place: self, completed: false }
     }
+
+    fn counts(&self) -> &'static Counts {
+        &self.parts[self.own]
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        let counts = self.state.own();
+        let counts = self.counts();
         counts.admitted.fetch_sub(1, Relaxed);
         if !self.begun {
             counts.accepted.fetch_sub(1, Relaxed);
@@ -328,7 +338,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        let counts = self.place.state.own();
+        let counts = self.place.counts();
         counts.integral_ns.fetch_add(now_ns(), Relaxed);
         counts.in_flight.fetch_sub(1, Relaxed);
         if self.completed { &counts.completed } else { &counts.failed }.fetch_add(1, Relaxed);

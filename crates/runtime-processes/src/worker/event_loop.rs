@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use execution_model::server::Service;
+use execution_model::server::{Service, Work};
 use execution_model::{Answer, Job, Panicked, Progress, Step, catch_unwind};
-use readiness_loop::{DeadlineHeap, Executor, Reply, Task, Walk};
+use readiness_loop::{Asker, DeadlineHeap, Executor, Reply, Taken, Walk};
 
 use super::Parent;
 use crate::blocking;
@@ -23,7 +23,8 @@ impl EventLoop {
     }
 
     pub(crate) fn execute(&mut self, number: u32, job: Job) {
-        self.heap.go_on(Walking::new(job, Numbered { number, parent: Arc::clone(&self.parent) }));
+        let end = Numbered { number, parent: Arc::clone(&self.parent) };
+        self.heap.go_on(Walking { steps: Steps::new(job), end });
     }
 
     /// Goes on with what is due, and says when it must be called again.
@@ -47,33 +48,33 @@ pub(crate) fn executor() -> impl Executor {
     HeapExecutor { heap: DeadlineHeap::new() }
 }
 
-/// A request between two of its steps.
-struct Walking<E> {
+/// The steps of a request, some done and some to do.
+struct Steps {
     job: Job,
     next_step: usize,
     progress: Progress,
-    end: E,
 }
 
-/// Who is told how a request ended.
-trait End {
-    fn end(self, answer: Result<Answer, Panicked>);
+/// How far a request has come.
+enum Come {
+    /// To a wait, until this instant.
+    ToWait(Instant),
+    /// To its end.
+    ToEnd(Result<Answer, Panicked>),
 }
 
-impl<E: End> Walk for Walking<E> {
-    fn walk(mut self) -> Option<(Instant, Walking<E>)> {
-        match catch_unwind(|| self.handle()) {
-            Ok(Some(until)) => return Some((until, self)),
-            Ok(None) => self.end.end(Ok(self.progress.answer())),
-            Err(panicked) => self.end.end(Err(panicked)),
-        }
-        None
+impl Steps {
+    fn new(job: Job) -> Steps {
+        Steps { progress: Progress::new(job.seed), next_step: 0, job }
     }
-}
 
-impl<E: End> Walking<E> {
-    fn new(job: Job, end: E) -> Walking<E> {
-        Walking { progress: Progress::new(job.seed), next_step: 0, job, end }
+    /// Goes on until a wait, or to the end.
+    fn go_on(&mut self) -> Come {
+        match catch_unwind(|| self.handle()) {
+            Ok(Some(until)) => Come::ToWait(until),
+            Ok(None) => Come::ToEnd(Ok(self.progress.answer())),
+            Err(panicked) => Come::ToEnd(Err(panicked)),
+        }
     }
 
     fn handle(&mut self) -> Option<Instant> {
@@ -94,6 +95,29 @@ impl<E: End> Walking<E> {
             }
         }
         None
+    }
+}
+
+/// A request on the heap, and who is told how it ended.
+struct Walking<E> {
+    steps: Steps,
+    end: E,
+}
+
+/// Who is told how a request ended.
+trait End {
+    fn end(self, answer: Result<Answer, Panicked>);
+}
+
+impl<E: End> Walk for Walking<E> {
+    fn walk(mut self) -> Option<(Instant, Walking<E>)> {
+        match self.steps.go_on() {
+            Come::ToWait(until) => Some((until, self)),
+            Come::ToEnd(answer) => {
+                self.end.end(answer);
+                None
+            }
+        }
     }
 }
 
@@ -120,9 +144,18 @@ struct Answering {
 }
 
 impl Executor for HeapExecutor {
-    fn execute(&mut self, task: Task) {
-        let (job, service, reply) = task.begin();
-        self.heap.go_on(Walking::new(job, Answering { service, reply }));
+    /// A request that never waits is answered here and now; for one that waits, a reply is kept.
+    fn execute(&mut self, work: Work, asker: &Asker<'_>) -> Taken {
+        let (job, service) = work.begin();
+        let mut steps = Steps::new(job);
+        match steps.go_on() {
+            Come::ToWait(until) => {
+                let end = Answering { service, reply: asker.reply() };
+                self.heap.keep(until, Walking { steps, end });
+                Taken::Later
+            }
+            Come::ToEnd(answer) => Taken::Answered(service.end(answer)),
+        }
     }
 
     fn next_wake(&self) -> Option<Instant> {

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
-use execution_model::server::ServerState;
+use execution_model::server::{ServerState, Work};
 use execution_model::{Job, catch_unwind};
-use readiness_loop::{Executor, Task, Tick};
+use readiness_loop::{Asker, Executor, Taken, Tick};
 
 use super::Parent;
 use crate::handler::handle;
 
-type Work = Box<dyn FnOnce() + Send>;
+type Run = Box<dyn FnOnce() + Send>;
 
 /// The threads.
 pub(crate) struct Pool {
     /// Bounded by whoever fills it: the parent sends no more than there are threads, and the loop that
     /// serves clients looks at how many are queued in all workers.
-    queue: Sender<Work>,
+    queue: Sender<Run>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -26,7 +26,7 @@ impl Pool {
     pub(crate) fn start(threads: usize) -> io::Result<Pool> {
         let (queue, work) = unbounded();
         let start = |_| {
-            let work: Receiver<Work> = work.clone();
+            let work: Receiver<Run> = work.clone();
             let run = move || {
                 for work in work {
                     // Work that panics has told its parent or its connection; the thread lives on.
@@ -81,7 +81,8 @@ struct PoolExecutor {
 }
 
 impl Executor for PoolExecutor {
-    fn execute(&mut self, task: Task) {
+    fn execute(&mut self, work: Work, asker: &Asker<'_>) -> Taken {
+        let task = asker.task(work);
         // Where the queue is full, the task is dropped, and so answered 503. It counts as queued itself.
         if self.state.counts().queued <= self.queue_capacity {
             self.pool.execute(move || {
@@ -90,6 +91,7 @@ impl Executor for PoolExecutor {
                 reply.send(service.end(answer));
             });
         }
+        Taken::Later
     }
 
     fn tick(&mut self, tick: Tick) {

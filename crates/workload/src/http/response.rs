@@ -160,9 +160,12 @@ fn encode_answer(buffer: &mut [u8; 64], answer: Answer) -> &[u8] {
     let mut digits = [0; 20];
     push(decimal(&mut digits, u64::from(answer.steps)));
     push(MIDDLE);
-    for byte in answer.checksum.to_be_bytes() {
-        push(&[HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 0xf)]]);
+    let mut hex = [0; 16];
+    for (pair, byte) in hex.chunks_exact_mut(2).zip(answer.checksum.to_be_bytes()) {
+        pair[0] = HEX[usize::from(byte >> 4)];
+        pair[1] = HEX[usize::from(byte & 0xf)];
     }
+    push(&hex);
     push(CLOSE);
     &buffer[..length]
 }
