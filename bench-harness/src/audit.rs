@@ -43,7 +43,7 @@ pub(crate) fn in_process(known: &InProcess<'_>, result: &ArrivalsResult) -> Vec<
     let failed: u64 = result.failed.values().sum();
     let ended = result.completed + refused + failed + result.unfinished + result.lost;
     let mut checks = vec![
-        equal("offered_as_asked", result.offered, task.requests),
+        equal("offered_as_asked", result.offered, task.arrivals.requests()),
         equal("accounted_for", ended, result.offered),
         equal("lost", result.lost, 0),
         equal("checksums_wrong", result.checksums_wrong, 0),
@@ -136,6 +136,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use cell_protocol::Usage;
+    use workload::arrivals::Pattern;
 
     use super::*;
 
@@ -144,8 +145,7 @@ mod tests {
             plan: "wait=100ms".parse().unwrap(),
             strategy: workload::BlockingStrategy::Inline,
             seed: 1,
-            requests: 1_000,
-            spread_ns: 0,
+            arrivals: Pattern::burst(1_000),
             queue_capacity: 1_000,
             warm: false,
             time_limit_ns: 1,

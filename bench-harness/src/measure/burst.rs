@@ -3,6 +3,7 @@
 use cell_protocol::ArrivalsTask;
 use prediction::little;
 use workload::BlockingStrategy;
+use workload::arrivals::Pattern;
 
 use super::in_process::{self, Seen};
 use super::{Bench, NoFigures, cell_id, ns, per};
@@ -19,8 +20,7 @@ pub(super) fn measure(bench: &Bench, cell: &Cell<'_>, warm: bool) -> Row {
         plan: values.plan.clone(),
         strategy: BlockingStrategy::Inline,
         seed: bench.seed,
-        requests,
-        spread_ns: 0,
+        arrivals: Pattern::burst(requests),
         queue_capacity: usize::try_from(requests).unwrap_or(usize::MAX),
         warm,
         time_limit_ns: ns(values.time_limit),
@@ -39,7 +39,7 @@ pub(super) fn measure(bench: &Bench, cell: &Cell<'_>, warm: bool) -> Row {
 fn describe(id: &mut CellId, task: &ArrivalsTask) {
     let mut param = |name: &str, value: serde_json::Value| id.params.insert(name.to_owned(), value);
     param("plan", task.plan.to_string().into());
-    param("requests", task.requests.into());
+    param("requests", task.arrivals.requests().into());
     param("wait_ns", ns(task.plan.least_duration()).into());
     param("warm", task.warm.into());
 }
@@ -47,11 +47,12 @@ fn describe(id: &mut CellId, task: &ArrivalsTask) {
 fn figures(contestant: &Contestant, task: &ArrivalsTask, seen: &Seen) -> Result<Measured, NoFigures> {
     let result = &seen.result;
     // The bound is that of all requests: a burst of which a part was refused or given up has no elapsed time.
-    if result.completed < task.requests {
+    let requests = task.arrivals.requests();
+    if result.completed < requests {
         return Err(in_process::incomplete(result));
     }
     let least = task.plan.least_duration();
-    let bound = little::burst_bound(task.requests, least, contestant.in_flight_limit);
+    let bound = little::burst_bound(requests, least, contestant.in_flight_limit);
     let mut measured = Measured::default();
     measured.count("elapsed_ns", result.elapsed_ns);
     measured.count("bound_ns", ns(bound));

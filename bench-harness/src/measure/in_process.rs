@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use cell_control::{CellError, CellProcess, End};
 use cell_protocol::{ArrivalsResult, ArrivalsTask, Histogram, Task};
 use prediction::little;
-use workload::arrivals::Arrivals;
+use workload::arrivals::{Arrivals, Pattern, Schedule};
 use workload::{BlockingStrategy, Plan};
 
 use super::glimpse::{Glimpse, Watched};
@@ -58,7 +58,7 @@ fn offer(
         glimpse.look(bench, &Watched { runner, listen: None, clients: &[], begin, all_wait });
     }
     let rounds = if task.warm { 2 } else { 1 };
-    let allowed = Duration::from_nanos(task.spread_ns.saturating_add(task.time_limit_ns)) * rounds + SLACK;
+    let allowed = (task.arrivals.length() + Duration::from_nanos(task.time_limit_ns)) * rounds + SLACK;
     let result = cell.result(allowed)?;
     let wall = begin.elapsed();
     let end = cell.stop(DRAIN + SLACK)?;
@@ -94,12 +94,12 @@ pub(super) fn step(
     plan: &Plan,
     observed: &mut Observed,
 ) -> Result<Measured, NoFigures> {
+    let arrivals = Arrivals { requests: step.requests, spread: step.spread };
     let task = ArrivalsTask {
         plan: plan.clone(),
         strategy: BlockingStrategy::Inline,
         seed: bench.seed,
-        requests: step.requests,
-        spread_ns: ns(step.spread),
+        arrivals: Pattern::Spread(arrivals),
         queue_capacity: usize::try_from(step.requests).unwrap_or(usize::MAX),
         warm: false,
         time_limit_ns: ns(hold::time_limit(cell, step)),
@@ -131,7 +131,6 @@ pub(super) fn step(
     measured.count("dispatch_elapsed_ns", result.dispatch_elapsed_ns);
     hold::note(&mut measured, observed);
     let limit = cell.contestant.in_flight_limit;
-    let arrivals = Arrivals { requests: step.requests, spread: step.spread };
     let last_start = arrivals.start(step.requests.saturating_sub(1));
     let bound = little::burst_bound(step.requests, step.wait, limit).max(last_start + step.wait);
     measured.checks = audit::in_process(

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use cell_control::{CellError, CellProcess, Exit, Limits};
 use cell_protocol::{ArrivalsTask, CellSpec, PROTOCOL, Task};
+use workload::arrivals::Pattern;
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -22,8 +23,7 @@ fn start_with(variant: &str, limits: Limits) -> Result<CellProcess, CellError> {
             plan: "wait=1ms".parse().expect("it is a plan"),
             strategy: workload::BlockingStrategy::Inline,
             seed: 1,
-            requests: 1,
-            spread_ns: 0,
+            arrivals: Pattern::burst(1),
             queue_capacity: 1,
             warm: false,
             time_limit_ns: 1,

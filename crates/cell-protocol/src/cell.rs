@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
+use workload::arrivals::Pattern;
 use workload::{BlockingStrategy, Plan};
 
 /// The first line on a runner's standard input.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CellSpec {
     /// The version of the protocol, [`PROTOCOL`](crate::PROTOCOL).
@@ -29,7 +30,7 @@ pub struct CellSpec {
 }
 
 /// What a runner does between `go` and `stop`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Task {
     /// Offer requests to the runtime in this process and time them.
@@ -41,7 +42,7 @@ pub enum Task {
 }
 
 /// Requests offered in process.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArrivalsTask {
     /// What each request does.
@@ -50,10 +51,8 @@ pub struct ArrivalsTask {
     pub strategy: BlockingStrategy,
     /// The seed of request 0; request i has `seed + i`.
     pub seed: u64,
-    /// How many requests.
-    pub requests: u64,
-    /// Over how long their intended starts are spread, in nanoseconds; 0 is a burst.
-    pub spread_ns: u64,
+    /// How many requests there are, and when each is intended to begin: a burst, a spread, or an open loop.
+    pub arrivals: Pattern,
     /// How many requests may wait to be started, where the model has a queue.
     pub queue_capacity: usize,
     /// Whether to do the whole once unmeasured, in the same process, before it is measured.

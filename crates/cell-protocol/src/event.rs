@@ -116,6 +116,8 @@ pub struct ArrivalsResult {
     pub checksums_wrong: u64,
     /// An example of what the library said when it refused a request.
     pub rejection_example: Option<String>,
+    /// The time in which the schedule has all its starts, in nanoseconds; 0 for a burst.
+    pub schedule_ns: u64,
     /// From the first intended start to the last finish, in nanoseconds.
     pub elapsed_ns: u64,
     /// From the first intended start until the last request had been dispatched, in nanoseconds.

@@ -8,6 +8,7 @@ use cell_protocol::{
     Ability, ArrivalsResult, ArrivalsTask, CellSpec, Description, PROTOCOL, ServeTask, Task,
     VariantDescription,
 };
+use workload::arrivals::Pattern;
 use workload::{BlockingStrategy, Plan};
 
 use crate::calibration::Calibration;
@@ -127,8 +128,7 @@ pub(crate) fn burst(plan: &Plan, requests: u64) -> ArrivalsTask {
         plan: plan.clone(),
         strategy: BlockingStrategy::Inline,
         seed: 7,
-        requests,
-        spread_ns: 0,
+        arrivals: Pattern::burst(requests),
         queue_capacity: 100_000,
         warm: false,
         time_limit_ns: ns(Duration::from_secs(30)),

@@ -9,7 +9,7 @@ mod stages;
 use std::time::{Duration, Instant};
 
 use execution_model::{HandlerRuntime, Job, Ledger, Outcome, Refused, Request, Stamps};
-use workload::arrivals::{Arrivals, Schedule};
+use workload::arrivals::{Pattern, Schedule};
 
 use crate::pace;
 use crate::recorder::Histogram;
@@ -18,7 +18,7 @@ pub use stages::{Board, StagedOffer, offer_in_stages};
 
 /// What is offered, by any schedule.
 #[derive(Clone, Debug)]
-pub struct Offer<S = Arrivals> {
+pub struct Offer<S = Pattern> {
     /// What request 0 does; request i has the seed `job.seed + i`.
     pub job: Job,
     /// When each request begins.

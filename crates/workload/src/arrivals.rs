@@ -1,7 +1,10 @@
 //! When requests begin: intended starts as offsets from the start of a measurement.
 //!
 //! A schedule is known before the first request begins and does not depend on how the system under test keeps
-//! up. [`Arrivals`] spreads a number of requests over a time; [`OpenArrivals`] keeps a rate for a time.
+//! up. [`Arrivals`] spreads a number of requests over a time; [`OpenArrivals`] keeps a rate for a time; a [`Pattern`] is
+//! either.
+
+mod pattern;
 
 use std::iter::FusedIterator;
 use std::time::Duration;
@@ -9,6 +12,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
+
+pub use pattern::Pattern;
 
 /// Intended starts, as pure values.
 pub trait Schedule {
@@ -20,11 +25,13 @@ pub trait Schedule {
 }
 
 /// A number of requests, spread evenly over a time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Arrivals {
     /// How many requests there are.
     pub requests: u64,
     /// The time over which their starts are spread evenly. Zero is a burst.
+    #[serde(rename = "spread_ns", with = "pattern::nanoseconds")]
     pub spread: Duration,
 }
 
@@ -61,7 +68,8 @@ pub enum Spacing {
 }
 
 /// Requests at a rate, for a time.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OpenArrivals {
     /// Requests a second. One that is not above zero and finite gives no request.
     pub rate_per_s: f64,
@@ -70,6 +78,7 @@ pub struct OpenArrivals {
     /// What the gaps of a Poisson process are drawn from; the same seed gives the same schedule, everywhere.
     pub seed: u64,
     /// For how long; no request starts at its end or later.
+    #[serde(rename = "duration_ns", with = "pattern::nanoseconds")]
     pub duration: Duration,
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use cell_protocol::{Ability, ArrivalsResult};
 use workload::Plan;
+use workload::arrivals::{Arrivals, OpenArrivals, Pattern, Spacing};
 
 use crate::failure::{Failure, Seen, ensure};
 use crate::serving::{expect_status, run};
@@ -39,7 +40,7 @@ pub(crate) fn burst_loses_nothing(subject: &Subject<'_>) -> Seen {
     }
     let plan = plan("wait=2ms");
     let mut spread = burst(&plan, requests);
-    spread.spread_ns = ns(Duration::from_millis(200));
+    spread.arrivals = Pattern::Spread(Arrivals { requests, spread: Duration::from_millis(200) });
     let result = subject.offer(spread)?;
     expect_all_completed(&plan, requests, &result)?;
     ensure!(
@@ -47,7 +48,17 @@ pub(crate) fn burst_loses_nothing(subject: &Subject<'_>) -> Seen {
         "requests spread over 200 ms were dispatched in {} ns",
         result.dispatch_elapsed_ns
     );
-    Ok(format!("{requests} of {requests} completed, of each of 5 loads"))
+    let poisson = OpenArrivals {
+        rate_per_s: 5.0 * requests as f64,
+        spacing: Spacing::Poisson,
+        seed: 5,
+        duration: Duration::from_millis(200),
+    };
+    let mut open = burst(&plan, requests);
+    open.arrivals = Pattern::Open(poisson);
+    let drawn = open.arrivals.requests();
+    expect_all_completed(&plan, drawn, &subject.offer(open)?)?;
+    Ok(format!("{requests} of {requests} completed, of each of 5 loads, and {drawn} of an open loop"))
 }
 
 fn expect_all_completed(plan: &Plan, requests: u64, result: &ArrivalsResult) -> Result<(), Failure> {

@@ -17,12 +17,15 @@ use anyhow::{Context, bail};
 use cell_protocol::{ArrivalsResult, ArrivalsTask, CellSpec, Command, Event, Ready, Stopped};
 use execution_model::{Job, Runtime};
 use load_driver::in_process::{Account, Offer};
-use workload::arrivals::Arrivals;
+use workload::arrivals::Pattern;
 
 use super::{commands, ends_with_the_process, say, snapshot};
 use crate::abilities::{HandlerAbility, OfferWith};
-use crate::ending::end;
-use crate::usage::usage;
+use crate::ending::{end, usage};
+use crate::usage::usage as used;
+
+/// The most requests of one cell: 1 GiB of their account.
+const REQUESTS_MAX: f64 = 16_777_216.0;
 
 pub(super) fn run<R: Runtime>(
     runtime: R,
@@ -30,6 +33,7 @@ pub(super) fn run<R: Runtime>(
     task: &ArrivalsTask,
     spec: &CellSpec,
 ) -> anyhow::Result<()> {
+    check(&task.arrivals)?;
     say(&Event::Ready(Ready { pid: process::id(), listen: None }))?;
     let (offer_with, task) = (ability.offer, task.clone());
     let drain = Duration::from_nanos(spec.drain_ns);
@@ -51,6 +55,28 @@ pub(super) fn run<R: Runtime>(
     // The thread ends the process, or panics.
     let Err(_panicked) = obeying.join();
     bail!("the thread that obeys commands has panicked")
+}
+
+/// A schedule is made whole before its first request begins, so it must be one that fits.
+fn check(arrivals: &Pattern) -> anyhow::Result<()> {
+    let expected = match arrivals {
+        Pattern::Spread(arrivals) => arrivals.requests as f64,
+        Pattern::Open(arrivals) => {
+            let rate_per_s = arrivals.rate_per_s;
+            if !(rate_per_s.is_finite() && rate_per_s > 0.0) {
+                return Err(usage(format!(
+                    "the cell asks for {rate_per_s} requests a second; it must be above 0 and finite"
+                )));
+            }
+            arrivals.requests_expected()
+        }
+    };
+    if expected > REQUESTS_MAX {
+        return Err(usage(format!(
+            "the cell asks for {expected:.0} requests in this process; the most is {REQUESTS_MAX}"
+        )));
+    }
+    Ok(())
 }
 
 /// Does what the harness says until it says "stop", or is gone.
@@ -111,19 +137,19 @@ impl<R: Runtime> Measurement<R> {
         let Measurement { runtime, offer_with, task, done } = self;
         let offer = Offer {
             job: Job { plan: task.plan, seed: task.seed, strategy: task.strategy },
-            arrivals: Arrivals { requests: task.requests, spread: Duration::from_nanos(task.spread_ns) },
+            arrivals: task.arrivals,
             time_limit: Duration::from_nanos(task.time_limit_ns),
         };
         if task.warm {
             offer_with(&runtime, &offer, &mut || {});
         }
-        let mut used = Vec::with_capacity(2);
-        let account = offer_with(&runtime, &offer, &mut || used.push(usage(&runtime.worker_processes())));
+        let mut usages = Vec::with_capacity(2);
+        let account = offer_with(&runtime, &offer, &mut || usages.push(used(&runtime.worker_processes())));
         // Whoever shuts it down must be its last owner.
         drop(runtime);
         let unfinished = account.unfinished;
-        let mut result = result(account, task.requests);
-        result.usage = used[1].since(used[0]);
+        let mut result = result(account, task.arrivals.requests());
+        result.usage = usages[1].since(usages[0]);
         // Where the harness is gone there is nobody to tell.
         let _gone = say(&Event::Result(Box::new(result)));
         let _gone = done.send(unfinished);
@@ -146,6 +172,7 @@ pub(super) fn result(account: Account, offered: u64) -> ArrivalsResult {
         lost: account.lost,
         checksums_wrong: account.checksums_wrong,
         rejection_example: account.rejection_example,
+        schedule_ns: account.schedule_ns,
         elapsed_ns: account.elapsed_ns,
         dispatch_elapsed_ns: account.dispatch_elapsed_ns,
         in_flight_peak: account.in_flight_peak,
