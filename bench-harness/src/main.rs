@@ -23,6 +23,7 @@ mod limit;
 mod matrix;
 mod measure;
 mod output;
+mod percentile;
 mod place;
 mod progress;
 mod ramp;

@@ -6,6 +6,9 @@ use std::fmt;
 use cell_protocol::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
+use statistics::Percentile;
+
+use crate::percentile::percentile_ns;
 
 /// The version of the row format.
 pub(crate) const FORMAT: u32 = 1;
@@ -176,6 +179,12 @@ impl Measured {
     /// Adds a metric that is a whole number.
     pub(crate) fn count(&mut self, name: &str, value: u64) {
         self.metrics.insert(name.to_owned(), Figure::from(value));
+    }
+
+    /// Adds a percentile, unless it is one that the samples do not support.
+    #[expect(clippy::cast_precision_loss, reason = "an hour is below 2^53 ns")]
+    pub(crate) fn percentile(&mut self, name: &str, histogram: &Histogram, percentile: Percentile) {
+        self.metric(name, percentile_ns(histogram, percentile).map(|ns| ns as f64));
     }
 
     /// Adds a histogram, in the form in which rows keep it.

@@ -7,11 +7,13 @@ use std::time::Duration;
 use anyhow::Context;
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec, run as offer};
 use serde_json::json;
+use statistics::Percentile;
 
 use crate::cli::{Cli, Load as Arguments};
 use crate::exit::{Ending, usage};
 use crate::format::{count, metric, ns};
 use crate::output::{self, Format};
+use crate::percentile::percentile_ns;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let (server, target) = parse(&arguments.url)?;
@@ -49,10 +51,10 @@ fn figures(result: &HttpLoadResult) -> serde_json::Value {
         "first_errors": result.first_errors,
         "elapsed_ns": result.elapsed_ns,
         "throughput_per_s": per_second(result),
-        "response_p50_ns": result.response.quantile_ns(0.5),
-        "response_p90_ns": result.response.quantile_ns(0.9),
-        "response_p99_ns": result.response.quantile_ns(0.99),
-        "response_p999_ns": result.response.quantile_ns(0.999),
+        "response_p50_ns": percentile_ns(&result.response, Percentile::P50),
+        "response_p90_ns": percentile_ns(&result.response, Percentile::P90),
+        "response_p99_ns": percentile_ns(&result.response, Percentile::P99),
+        "response_p999_ns": percentile_ns(&result.response, Percentile::P999),
         "response_max_ns": result.response.max_ns(),
         "client_cpu_ns_per_request": cpu_per_request(result),
         "client_cpu_share": share(result.cpu_ns, result.elapsed_ns),
@@ -71,8 +73,18 @@ fn text(spec: &HttpLoadSpec, result: &HttpLoadResult) -> String {
         count(result.completed),
         time(Some(result.elapsed_ns))
     );
-    for (name, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)] {
-        let _ = writeln!(text, "  response {name:10} {}", time(result.response.quantile_ns(quantile)));
+    let percentiles = [
+        ("p50", Percentile::P50),
+        ("p90", Percentile::P90),
+        ("p99", Percentile::P99),
+        ("p99.9", Percentile::P999),
+    ];
+    for (name, percentile) in percentiles {
+        let shown = match percentile_ns(&result.response, percentile) {
+            Some(ns) => time(Some(ns)),
+            None => format!("-  (takes {} samples)", count(percentile.samples_least())),
+        };
+        let _ = writeln!(text, "  response {name:10} {shown}");
     }
     let _ = writeln!(text, "  response max        {}", time(result.response.max_ns()));
     let cpu = cpu_per_request(result).map_or_else(|| "-".to_owned(), ns);

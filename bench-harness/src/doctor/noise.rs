@@ -6,12 +6,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use load_driver::hiccup::HiccupMeter;
-use load_driver::recorder::Histogram;
 use serde::Serialize;
 use statistics::Percentile;
 
 use crate::cpu_time::CpuTimes;
 use crate::environment::Noise;
+use crate::percentile::percentile_ns;
 
 /// What was heard in a short while. None is not available, or not supported by so few samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -69,14 +69,14 @@ impl NoiseNow {
                 .throttled_periods
                 .zip(noise_before.throttled_periods)
                 .map(|(after, before)| after.saturating_sub(before)),
-            lateness_p50_ns: quantile(&hiccups.lateness, Percentile::P50),
-            lateness_p99_ns: quantile(&hiccups.lateness, Percentile::P99),
+            lateness_p50_ns: percentile_ns(&hiccups.lateness, Percentile::P50),
+            lateness_p99_ns: percentile_ns(&hiccups.lateness, Percentile::P99),
             lateness_max_ns: hiccups.lateness.max_ns(),
             ..NoiseNow::default()
         };
         if let Some(stalls) = &hiccups.stalls {
-            now.stall_p50_ns = quantile(stalls, Percentile::P50);
-            now.stall_p99_ns = quantile(stalls, Percentile::P99);
+            now.stall_p50_ns = percentile_ns(stalls, Percentile::P50);
+            now.stall_p99_ns = percentile_ns(stalls, Percentile::P99);
             now.stall_max_ns = stalls.max_ns();
         }
         if let Some((before, after)) = times_before.zip(times) {
@@ -122,11 +122,6 @@ impl NoiseNow {
         }
         reasons
     }
-}
-
-fn quantile(histogram: &Histogram, percentile: Percentile) -> Option<u64> {
-    let is_supported = percentile.is_supported_by(histogram.count());
-    is_supported.then(|| histogram.quantile_ns(percentile.share())).flatten()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share needs few digits")]

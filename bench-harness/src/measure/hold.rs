@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use cell_protocol::Histogram;
 use prediction::little;
 use workload::Plan;
 
@@ -11,7 +12,7 @@ use crate::experiment::{Hold, Step};
 use crate::limit::{self, Limit, Observed};
 use crate::matrix::{Cell, Point};
 use crate::ramp::Ramp;
-use crate::row::{Figure, Measured, Row, Status};
+use crate::row::{Measured, Row, Status};
 
 /// One step that was taken.
 struct Taken {
@@ -161,14 +162,10 @@ pub(super) fn time_limit(cell: &Cell<'_>, step: Step) -> Duration {
     step.wait * 3 + bound.min(step.wait * 12)
 }
 
-fn p99(measured: &Measured) -> Option<Duration> {
-    let ns = measured.metrics.get("response_p99_ns").copied().map(Figure::get)?;
-    Some(Duration::from_nanos(crate::format::whole(ns)))
-}
-
 /// What was seen from outside is part of every step's row, met or not.
-pub(super) fn note(measured: &mut Measured, observed: &mut Observed) {
-    observed.response_p99 = p99(measured);
+pub(super) fn note(measured: &mut Measured, observed: &mut Observed, response: &Histogram) {
+    // Whether 99 of 100 of these requests were in time is a count and no estimate, so it takes no number of samples.
+    observed.response_p99 = response.quantile_ns(0.99).map(Duration::from_nanos);
     if let Some(sample) = &observed.sample {
         measured.note("sample", serde_json::json!(sample));
     }

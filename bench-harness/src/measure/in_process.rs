@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use cell_control::{CellError, CellProcess, End};
-use cell_protocol::{ArrivalsResult, ArrivalsTask, Histogram, Task};
+use cell_protocol::{ArrivalsResult, ArrivalsTask, Task};
 use prediction::little;
+use statistics::Percentile;
 use workload::arrivals::{Arrivals, Pattern, Schedule};
 use workload::{BlockingStrategy, Plan};
 
@@ -67,8 +68,8 @@ fn offer(
 
 /// Response times and the histograms of a result, as a row has them.
 pub(super) fn record(measured: &mut Measured, result: &ArrivalsResult) {
-    measured.metric("response_p50_ns", quantile(&result.response, 0.5));
-    measured.metric("response_p99_ns", quantile(&result.response, 0.99));
+    measured.percentile("response_p50_ns", &result.response, Percentile::P50);
+    measured.percentile("response_p99_ns", &result.response, Percentile::P99);
     let all = [
         ("response", &result.response),
         ("service", &result.service),
@@ -78,12 +79,6 @@ pub(super) fn record(measured: &mut Measured, result: &ArrivalsResult) {
     for (name, histogram) in all {
         measured.histogram(name, histogram);
     }
-}
-
-/// A quantile, none of no samples.
-#[expect(clippy::cast_precision_loss, reason = "an hour is below 2^53 ns")]
-pub(super) fn quantile(histogram: &Histogram, quantile: f64) -> Option<f64> {
-    histogram.quantile_ns(quantile).map(|ns| ns as f64)
 }
 
 /// Takes one step of a ramp.
@@ -129,7 +124,7 @@ pub(super) fn step(
     record(&mut measured, result);
     measured.count("in_flight_peak", result.in_flight_peak);
     measured.count("dispatch_elapsed_ns", result.dispatch_elapsed_ns);
-    hold::note(&mut measured, observed);
+    hold::note(&mut measured, observed, &result.response);
     let limit = cell.contestant.in_flight_limit;
     let last_start = arrivals.start(step.requests.saturating_sub(1));
     let bound = little::burst_bound(step.requests, step.wait, limit).max(last_start + step.wait);

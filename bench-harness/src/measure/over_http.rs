@@ -8,12 +8,12 @@ use cell_control::{CellError, CellProcess};
 use cell_protocol::{ServeTask, Snapshot, Task};
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
+use statistics::Percentile;
 use workload::http::answer_body;
 use workload::{Answer, Plan, ServerCounts};
 
 use super::clients::{self, Clients};
 use super::glimpse::{Glimpse, Watched};
-use super::in_process::quantile;
 use super::{Bench, DRAIN, NoFigures, SLACK, after, hold, ns, per};
 use crate::audit;
 use crate::contestant::Contestant;
@@ -212,9 +212,9 @@ pub(super) fn step(
         return Err(NoFigures::failed(format!("none of {} requests completed: {classes}", client.offered)));
     }
     let mut measured = Measured::default();
-    measured.metric("response_p50_ns", quantile(&client.response, 0.5));
-    measured.metric("response_p99_ns", quantile(&client.response, 0.99));
-    measured.metric("send_lag_p99_ns", quantile(&client.send_lag, 0.99));
+    measured.percentile("response_p50_ns", &client.response, Percentile::P50);
+    measured.percentile("response_p99_ns", &client.response, Percentile::P99);
+    measured.percentile("send_lag_p99_ns", &client.send_lag, Percentile::P99);
     measured.count("in_flight_peak", server.in_flight_peak);
     measured.metric("cpu_ns_per_request", per(seen.server_cpu_ns, server.completed));
     measured.metric("client_cpu_ns_per_request", per(client.cpu_ns, client.offered));
@@ -227,7 +227,7 @@ pub(super) fn step(
     ] {
         measured.histogram(name, histogram);
     }
-    hold::note(&mut measured, observed);
+    hold::note(&mut measured, observed, &client.response);
     measured.checks = audit::over_http(&audit::OverHttp {
         requests: step.requests,
         least: step.wait,

@@ -9,8 +9,8 @@ use std::cell::OnceCell;
 
 use load_driver::honesty::{generator_limited, honesty};
 use load_driver::http::HttpLoad;
+use statistics::Percentile;
 
-use super::in_process::quantile;
 use super::{Bench, NoFigures, cell_id, ns, per};
 use crate::contestant::Contestant;
 use crate::experiment::{Closed, Experiment, Open};
@@ -51,7 +51,7 @@ pub(super) fn open(bench: &Bench, cell: &Cell<'_>, values: &Open) -> Row {
         let rate_per_s = ceiling_per_s * values.floor_share;
         let seen = run_open(bench, cell.contestant, values, rate_per_s)?;
         let mut measured = figures(&seen);
-        measured.metric("send_lag_p99_ns", quantile(&seen.client.send_lag, 0.99));
+        measured.percentile("send_lag_p99_ns", &seen.client.send_lag, Percentile::P99);
         measured.metric("offered_rate_per_s", seen.client.offered_rate_per_s());
         measured.histogram("send_lag", &seen.client.send_lag);
         measured.histogram("connection_wait", &seen.client.connection_wait);
@@ -139,8 +139,8 @@ fn figures(seen: &Seen) -> Measured {
     measured.metric("cpu_ns_per_request", per(seen.usage.cpu_ns(), seen.completed));
     let switches = seen.usage.voluntary_switches + seen.usage.involuntary_switches;
     measured.metric("context_switches_per_request", per(switches, seen.completed));
-    measured.metric("response_p50_ns", quantile(&seen.client.response, 0.5));
-    measured.metric("response_p99_ns", quantile(&seen.client.response, 0.99));
+    measured.percentile("response_p50_ns", &seen.client.response, Percentile::P50);
+    measured.percentile("response_p99_ns", &seen.client.response, Percentile::P99);
     match &seen.syscalls {
         Ok(syscalls) => measured.metric("syscalls_per_request", per(syscalls.count, syscalls.completed)),
         Err(reason) => measured.note("syscalls", format!("not available: {reason}")),
