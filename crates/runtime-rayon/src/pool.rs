@@ -59,6 +59,15 @@ impl Pool {
         Ok(())
     }
 
+    /// Has a job take its turn beside the queue's capacity: for one at a time, which is no request.
+    pub(crate) fn execute_beside(&self, job: impl FnOnce() + Send + 'static) {
+        let open = Open::new(&self.jobs);
+        self.threads.spawn(move || {
+            let _open = open;
+            job();
+        });
+    }
+
     /// Waits until the last job has ended.
     #[expect(clippy::disallowed_methods, reason = "the thread that ends the pool is none of its own")]
     pub(crate) fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
@@ -99,6 +108,13 @@ struct Open {
     jobs: Arc<Jobs>,
 }
 
+impl Open {
+    fn new(jobs: &Arc<Jobs>) -> Open {
+        jobs.open.fetch_add(1, Ordering::AcqRel);
+        Open { jobs: Arc::clone(jobs) }
+    }
+}
+
 impl Drop for Open {
     fn drop(&mut self) {
         self.jobs.open.fetch_sub(1, Ordering::AcqRel);
@@ -129,11 +145,12 @@ mod tests {
         pool.execute(job(true)).unwrap();
         gate.wait();
         pool.execute(job(false)).unwrap();
+        pool.execute_beside(job(false));
         pool.execute(job(false)).unwrap();
         assert_eq!(pool.execute(job(false)).unwrap_err().to_string(), "the queue of 2 is full");
         gate.wait();
         pool.shutdown(Instant::now() + Duration::from_secs(10)).unwrap();
-        assert_eq!(ran.load(Ordering::Relaxed), 3);
+        assert_eq!(ran.load(Ordering::Relaxed), 4);
     }
 
     #[test]

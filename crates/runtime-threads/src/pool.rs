@@ -1,6 +1,8 @@
 //! A fixed number of threads that take jobs from one bounded queue.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -13,6 +15,10 @@ type Job = Box<dyn FnOnce() + Send>;
 #[derive(Debug)]
 pub(crate) struct Pool {
     queue: Sender<Job>,
+    /// Jobs that may be queued. The queue has one more place, for what is no request.
+    capacity: usize,
+    /// Whether that is queued.
+    beside: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -30,18 +36,37 @@ impl std::fmt::Display for QueueFull {
 
 impl Pool {
     pub(crate) fn start(threads: usize, queue_capacity: usize) -> io::Result<Pool> {
-        let (queue, jobs) = bounded(queue_capacity);
+        let (queue, jobs) = bounded(queue_capacity + 1);
         let start = |_| {
             let jobs = jobs.clone();
             thread::Builder::new().name("pool".into()).spawn(move || work(&jobs))
         };
-        Ok(Pool { queue, threads: (0..threads).map(start).collect::<io::Result<_>>()? })
+        let threads = (0..threads).map(start).collect::<io::Result<_>>()?;
+        Ok(Pool { queue, capacity: queue_capacity, beside: Arc::default(), threads })
     }
 
     /// Queues a job, or drops it where the queue is full.
     pub(crate) fn execute(&self, job: impl FnOnce() + Send + 'static) -> Result<(), QueueFull> {
-        let capacity = self.queue.capacity().expect("the queue is bounded");
+        let capacity = self.capacity;
+        if self.queue.len() >= capacity + usize::from(self.beside.load(Relaxed)) {
+            return Err(QueueFull { capacity });
+        }
         self.queue.try_send(Box::new(job)).map_err(|_| QueueFull { capacity })
+    }
+
+    /// Queues a job in the place beside the capacity, or drops it where one is there.
+    pub(crate) fn execute_beside(&self, job: impl FnOnce() + Send + 'static) {
+        if self.beside.swap(true, Relaxed) {
+            return;
+        }
+        let beside = Arc::clone(&self.beside);
+        let taken = self.queue.try_send(Box::new(move || {
+            beside.store(false, Relaxed);
+            job();
+        }));
+        if taken.is_err() {
+            self.beside.store(false, Relaxed);
+        }
     }
 
     /// Closes the queue and waits until the threads have emptied it.
@@ -68,8 +93,8 @@ fn work(jobs: &Receiver<Job>) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::sync::{Arc, Barrier};
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicU32;
 
     use super::*;
 
@@ -84,17 +109,19 @@ mod tests {
                     gate.wait();
                     gate.wait();
                 }
-                ran.fetch_add(1, Ordering::Relaxed);
+                ran.fetch_add(1, Relaxed);
             }
         };
         pool.execute(job(true)).unwrap();
         gate.wait();
         pool.execute(job(false)).unwrap();
+        pool.execute_beside(job(false));
+        pool.execute_beside(job(false));
         pool.execute(job(false)).unwrap();
         assert_eq!(pool.execute(job(false)).unwrap_err().to_string(), "the queue of 2 is full");
         gate.wait();
         pool.shutdown(Instant::now() + Duration::from_secs(10)).unwrap();
-        assert_eq!(ran.load(Ordering::Relaxed), 3);
+        assert_eq!(ran.load(Relaxed), 4, "three that were queued, and one of two beside them");
     }
 
     #[test]

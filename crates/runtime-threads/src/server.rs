@@ -151,7 +151,7 @@ impl Executor for PoolExecutor {
     }
 
     fn tick(&mut self, tick: Tick) {
-        let _taken = self.pool.execute(move || tick.comes());
+        self.pool.execute_beside(move || tick.comes());
     }
 }
 
