@@ -103,6 +103,7 @@ mod tests {
                 summary: String::new(),
                 in_flight_limit: *limit,
                 thread_per_request: *name == "per-request",
+                handler_threads: None,
                 offload_threads: None,
             });
             contestant::all_of(&Description {

@@ -28,6 +28,7 @@ fn run() -> Run {
                 summary: String::new(),
                 in_flight_limit: None,
                 thread_per_request: false,
+                handler_threads: None,
                 offload_threads: None,
             })
             .collect(),

@@ -40,6 +40,9 @@ pub struct VariantDescription {
     pub in_flight_limit: Option<u64>,
     /// Whether each request in service has an OS thread to itself, so that threads grow with requests.
     pub thread_per_request: bool,
+    /// The most threads that carry handlers out at one time. `None` where each request has a thread of its own.
+    #[serde(default)]
+    pub handler_threads: Option<u64>,
     /// The most threads that blocking steps are offloaded to where a cell does not say. `None` where they cannot be
     /// offloaded.
     #[serde(default)]
@@ -128,6 +131,7 @@ mod tests {
             summary: String::new(),
             in_flight_limit: None,
             thread_per_request: false,
+            handler_threads: None,
             offload_threads: None,
         };
         let description = Description {

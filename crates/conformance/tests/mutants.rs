@@ -10,7 +10,7 @@ use std::thread;
 use conformance::{CHECKS, CheckResult, Options, Verdict, run};
 
 /// A mutant, the checks that must find its fault, and one beside them that must not.
-const MUTANTS: [(&str, &[&str], &str); 17] = [
+const MUTANTS: [(&str, &[&str], &str); 19] = [
     ("skips-wait", &["waits-take-their-time", "answers-plans"], "checksums-are-right"),
     (
         "skips-compute",
@@ -27,6 +27,8 @@ const MUTANTS: [(&str, &[&str], &str); 17] = [
     ("ignores-deadline", &["deadline-is-kept"], "server-drains"),
     ("closes-connections", &["keeps-connections"], "waits-overlap"),
     ("resets-long-heads", &["refuses-long-heads"], "pipelines"),
+    ("offloads-in-secret", &["blocks-keep-their-threads"], "strategies-over-http"),
+    ("offloads-nothing", &["strategies-free-the-workers"], "strategies-over-http"),
     ("shows-no-lag", &["loop-lag-shows-blocking"], "metrics-agree"),
     ("shows-anothers-lag", &["loop-lag-shows-blocking"], "metrics-agree"),
     ("leaves-a-process", &["leaves-nothing-behind"], "server-drains"),

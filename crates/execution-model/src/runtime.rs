@@ -87,6 +87,10 @@ pub trait Runtime: Sized + Send + Sync + 'static {
     /// What a variant is. `workers` matters where the number of workers is the limit.
     fn describe(variant: &Self::Variant, workers: usize) -> VariantInfo;
 
+    /// The most threads that carry handlers out at one time, in all processes: as many blocks or computations hold all
+    /// others up. None where each request has a thread of its own.
+    fn handler_threads(variant: &Self::Variant, workers: usize) -> Option<usize>;
+
     /// The most threads to which this variant offloads blocking steps where nobody says how many; none where it cannot
     /// offload.
     fn offload_threads(variant: &Self::Variant) -> Option<usize> {

@@ -55,6 +55,10 @@ impl Runtime for Fake {
         }
     }
 
+    fn handler_threads(_variant: &Behaviour, _workers: usize) -> Option<usize> {
+        None
+    }
+
     fn start(variant: Behaviour, _config: &RuntimeConfig) -> io::Result<Self> {
         Ok(Self(variant))
     }

@@ -58,6 +58,8 @@ fn description<R: Runtime>(abilities: &Abilities<R>, variants: &[R::Variant], wo
             summary: info.summary,
             in_flight_limit: info.in_flight_limit,
             thread_per_request: info.thread_per_request,
+            handler_threads: R::handler_threads(variant, workers)
+                .map(|threads| u64::try_from(threads).unwrap_or(u64::MAX)),
             offload_threads: R::offload_threads(variant),
         });
     }

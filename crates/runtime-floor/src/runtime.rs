@@ -57,6 +57,10 @@ impl Runtime for Floor {
         }
     }
 
+    fn handler_threads(_variant: &Variant, _workers: usize) -> Option<usize> {
+        Some(1)
+    }
+
     fn start(_variant: Variant, config: &RuntimeConfig) -> io::Result<Floor> {
         let (queue, requests) = bounded(config.queue_capacity);
         let thread = thread::Builder::new().name("floor".into()).spawn(move || run(&requests))?;

@@ -1,4 +1,4 @@
-//! A blocking step: on the worker that runs the coroutine, or on a pool of OS threads that is ours,
+//! A step that keeps its thread: on the worker that runs the coroutine, or on a pool of OS threads that is ours,
 //! since may has none.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use execution_model::BlockingStrategy;
+use execution_model::{BlockingStrategy, Progress};
 use may::sync::{Blocker, Semphore};
 
 /// Why may cannot block in place.
@@ -19,10 +19,30 @@ static OFFLOAD: OnceLock<OffloadPool> = OnceLock::new();
 
 /// Blocks as `strategy` says.
 pub(crate) fn block(duration: Duration, strategy: BlockingStrategy) {
+    carry_out(strategy, move || sleep(duration));
+}
+
+/// Computes as `strategy` says.
+pub(crate) fn compute(mut progress: Progress, rounds: u64, strategy: BlockingStrategy) -> Progress {
+    carry_out(strategy, move || {
+        progress.compute(rounds);
+        progress
+    })
+}
+
+fn carry_out<T: Send + Sync + 'static>(
+    strategy: BlockingStrategy,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
     match strategy {
-        BlockingStrategy::Inline => sleep(duration),
+        BlockingStrategy::Inline => work(),
         BlockingStrategy::Offload => {
-            OFFLOAD.get().expect("the runtime has started").run(Box::new(move || sleep(duration)));
+            let result = Arc::new(OnceLock::new());
+            let given = Arc::clone(&result);
+            let pool = OFFLOAD.get().expect("the runtime has started");
+            // It is given once, so it cannot come back.
+            pool.run(Box::new(move || drop(given.set(work()))));
+            Arc::into_inner(result).and_then(OnceLock::into_inner).expect("the work is done, and gone")
         }
         BlockingStrategy::InPlace => unreachable!("refused: {SOCKETS_STAY}"),
     }

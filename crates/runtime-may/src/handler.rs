@@ -17,7 +17,7 @@ pub(crate) fn handle(job: &Job) -> Answer {
                 sleep(duration);
                 progress.waited();
             }
-            Step::Compute(rounds) => progress.compute(rounds),
+            Step::Compute(rounds) => progress = blocking::compute(progress, rounds, job.strategy),
             Step::Block(duration) => {
                 blocking::block(duration, job.strategy);
                 progress.blocked();

@@ -55,6 +55,10 @@ impl Runtime for May {
         }
     }
 
+    fn handler_threads(_variant: &Variant, workers: usize) -> Option<usize> {
+        Some(workers)
+    }
+
     fn offload_threads(variant: &Variant) -> Option<usize> {
         Some(variant.offload)
     }

@@ -67,6 +67,10 @@ impl Runtime for Processes {
         }
     }
 
+    fn handler_threads(variant: &Variant, workers: usize) -> Option<usize> {
+        Some(workers * variant.places().unwrap_or(1))
+    }
+
     fn start(variant: Variant, config: &RuntimeConfig) -> io::Result<Processes> {
         let places = variant.places();
         let queues = if places.is_some() { 1 } else { config.workers };

@@ -80,6 +80,10 @@ impl Runtime for Rayon {
         }
     }
 
+    fn handler_threads(variant: &Variant, workers: usize) -> Option<usize> {
+        Some(variant.threads(workers))
+    }
+
     fn start(variant: Variant, config: &RuntimeConfig) -> io::Result<Rayon> {
         let pool = Pool::start(variant.threads(config.workers), config.queue_capacity)?;
         Ok(Rayon { pool: Arc::new(pool) })

@@ -78,6 +78,13 @@ impl Runtime for Threads {
         }
     }
 
+    fn handler_threads(variant: &Variant, _workers: usize) -> Option<usize> {
+        match *variant {
+            Variant::PerRequest => None,
+            Variant::Pool { threads } => Some(threads),
+        }
+    }
+
     fn start(variant: Variant, config: &RuntimeConfig) -> io::Result<Threads> {
         match variant {
             Variant::PerRequest => Ok(Threads::PerRequest { alive: Arc::new(()) }),

@@ -15,7 +15,9 @@ pub(crate) async fn handle(job: &Job) -> Answer {
                 time::sleep(duration).await;
                 progress.waited();
             }
-            Step::Compute(rounds) => progress.compute(rounds),
+            Step::Compute(rounds) => {
+                progress = blocking::compute(progress, rounds, job.strategy).await;
+            }
             Step::Block(duration) => {
                 blocking::block(duration, job.strategy).await;
                 progress.blocked();

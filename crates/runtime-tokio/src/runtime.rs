@@ -71,6 +71,13 @@ impl Runtime for Tokio {
         }
     }
 
+    fn handler_threads(variant: &Variant, workers: usize) -> Option<usize> {
+        match variant {
+            Variant::MultiThread => Some(workers),
+            Variant::CurrentThread => Some(1),
+        }
+    }
+
     fn offload_threads(_variant: &Variant) -> Option<usize> {
         Some(BLOCKING_THREADS)
     }

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use crate::kernel;
 use crate::plan::Plan;
 
-/// What a model does with a blocking step.
+/// What a model does with a step that keeps its thread: a block, or a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockingStrategy {
-    /// Block where the handler runs.
+    /// Carry it out where the handler runs.
     #[default]
     Inline,
-    /// Run the blocking work on another pool.
+    /// Carry it out on another pool.
     Offload,
-    /// Hand this worker's other tasks away first, then block.
+    /// Hand this worker's other tasks away first, then carry it out here.
     InPlace,
 }
 
@@ -70,7 +70,7 @@ pub struct Job {
     pub plan: Plan,
     /// Where the checksum starts.
     pub seed: u64,
-    /// What to do with a blocking step.
+    /// What to do with a step that keeps its thread.
     pub strategy: BlockingStrategy,
 }
 

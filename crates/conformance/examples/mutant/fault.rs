@@ -29,6 +29,10 @@ pub(crate) enum Fault {
     ClosesConnections,
     /// A refused head's connection is closed with bytes unread, which resets it.
     ResetsLongHeads,
+    /// Two threads carry handlers out by the description, and each request has its own.
+    OffloadsInSecret,
+    /// It claims to offload, and one request holds all others up.
+    OffloadsNothing,
     /// Nobody takes note of ticks.
     ShowsNoLag,
     /// Ticks are noted by a thread that no request holds up, and the description says that requests share threads.
@@ -42,7 +46,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 18] = [
+    pub(crate) const ALL: [Fault; 20] = [
         Fault::None,
         Fault::SkipsWait,
         Fault::SkipsCompute,
@@ -56,6 +60,8 @@ impl Fault {
         Fault::IgnoresDeadline,
         Fault::ClosesConnections,
         Fault::ResetsLongHeads,
+        Fault::OffloadsInSecret,
+        Fault::OffloadsNothing,
         Fault::ShowsNoLag,
         Fault::ShowsAnothersLag,
         Fault::LeavesAProcess,
@@ -78,6 +84,8 @@ impl Fault {
             Fault::IgnoresDeadline => "ignores-deadline",
             Fault::ClosesConnections => "closes-connections",
             Fault::ResetsLongHeads => "resets-long-heads",
+            Fault::OffloadsInSecret => "offloads-in-secret",
+            Fault::OffloadsNothing => "offloads-nothing",
             Fault::ShowsNoLag => "shows-no-lag",
             Fault::ShowsAnothersLag => "shows-anothers-lag",
             Fault::LeavesAProcess => "leaves-a-process",

@@ -47,14 +47,18 @@ impl Runtime for Mutant {
             summary: format!("{fault:?}"),
             in_flight_limit: (*fault == Fault::IgnoresItsOwnLimit).then_some(20),
             thread_per_request: !matches!(fault, Fault::HidesThreads | Fault::ShowsAnothersLag),
-            refuses_offload: (*fault != Fault::IgnoresOffloadThreads).then_some(OWN_THREAD),
+            refuses_offload: (!offloads(*fault)).then_some(OWN_THREAD),
             refuses_in_place: Some(OWN_THREAD),
         }
     }
 
+    fn handler_threads(fault: &Fault, workers: usize) -> Option<usize> {
+        (*fault == Fault::OffloadsInSecret).then_some(workers)
+    }
+
     fn offload_threads(fault: &Fault) -> Option<usize> {
         // Its threads are as many as there are blocks.
-        (*fault == Fault::IgnoresOffloadThreads).then_some(512)
+        offloads(*fault).then_some(512)
     }
 
     fn start(fault: Fault, _config: &RuntimeConfig) -> io::Result<Mutant> {
@@ -73,6 +77,11 @@ impl Runtime for Mutant {
         }
         Ok(())
     }
+}
+
+/// Whether it says so.
+fn offloads(fault: Fault) -> bool {
+    matches!(fault, Fault::IgnoresOffloadThreads | Fault::OffloadsNothing)
 }
 
 impl Mutant {

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -78,13 +78,18 @@ impl ServerRuntime for Mutant {
     }
 }
 
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
 fn serve_connection(mut stream: &TcpStream, open: OpenConnection, fault: Fault) -> io::Result<()> {
     stream.set_write_timeout(Some(open.state().limits().request))?;
     let mut connection = Connection::new(open);
     let mut chunk = [0; READ_BYTES];
     loop {
+        let one_at_a_time = || ONE_AT_A_TIME.lock().expect("a handler's panic is caught");
+        let held = (fault == Fault::OffloadsNothing).then(one_at_a_time);
         match connection.advance() {
             Next::Read(limit) => {
+                drop(held);
                 stream.set_read_timeout(Some(limit))?;
                 match stream.read(&mut chunk) {
                     Ok(0) => connection.peer_closed(),

@@ -1,6 +1,7 @@
 //! The table of checks.
 
 mod accounts;
+mod blocking;
 mod capacity;
 mod description;
 mod ending;
@@ -50,6 +51,16 @@ pub const CHECKS: &[Check] = &[
         "strategies-in-process",
         "each strategy works or has its reason",
         strategies::strategies_in_process,
+    ),
+    handler(
+        "blocks-keep-their-threads",
+        "as many block at one time as declared",
+        blocking::blocks_keep_their_threads,
+    ),
+    server(
+        "strategies-free-the-workers",
+        "others are answered meanwhile",
+        blocking::strategies_free_the_workers,
     ),
     server(
         "strategies-over-http",

@@ -99,7 +99,7 @@ fn spec(subject: &Subject<'_>, task: ArrivalsTask, threads: usize) -> CellSpec {
 pub(crate) fn strategies_over_http(subject: &Subject<'_>) -> Seen {
     let serving = subject.serve(server())?;
     let mut client = serving.client()?;
-    let plan = plan("block=5ms,wait=5ms");
+    let plan = plan("block=5ms,compute=1000,wait=5ms");
     let mut seen = Vec::new();
     for strategy in BlockingStrategy::ALL {
         let path = format!("/run/{plan}?strategy={strategy}&seed=11");
