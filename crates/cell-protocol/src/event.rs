@@ -100,7 +100,7 @@ impl Usage {
 /// What came of the requests that were offered in process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalsResult {
-    /// Requests offered.
+    /// Requests that were handed to the runtime, counted one by one.
     pub offered: u64,
     /// Requests that carried out their plan.
     pub completed: u64,
@@ -122,21 +122,21 @@ pub struct ArrivalsResult {
     pub elapsed_ns: u64,
     /// From the first intended start until the last request had been dispatched, in nanoseconds.
     pub dispatch_elapsed_ns: u64,
-    /// The most requests in service at one time, from their start and finish stamps.
+    /// The most requests in service at one time, however they ended, from their start and finish stamps.
     pub in_flight_peak: u64,
-    /// The integral of requests in service over time: the sum of the service times, in nanoseconds.
+    /// The integral of requests in service over time, those that have not finished among them, in nanoseconds.
     pub in_flight_integral_ns: u64,
     /// The shortest service time, in nanoseconds.
     pub service_min_ns: u64,
     /// Usage while the requests ran.
     pub usage: Usage,
-    /// Intended start to finish.
+    /// Intended start to finish, of completed requests. Those that were unfinished are in it as "at least this long".
     pub response: Histogram,
-    /// Start to finish.
+    /// Start to finish, of completed requests.
     pub service: Histogram,
-    /// Dispatch to start.
+    /// Dispatch to start. Those that had not started are in it as "at least this long".
     pub queue_wait: Histogram,
-    /// Intended start to dispatch.
+    /// Intended start to dispatch, of every request.
     pub send_lag: Histogram,
 }
 

@@ -43,8 +43,6 @@ impl Outcome {
 pub struct Stamps {
     /// How it ended.
     pub outcome: Outcome,
-    /// When it was dispatched; 0 where its service did not begin.
-    pub dispatched_ns: u64,
     /// When its service began; 0 where it did not.
     pub started_ns: u64,
     /// When it ended; 0 where it has not.
@@ -67,7 +65,6 @@ pub struct Ledger {
 #[derive(Debug, Default)]
 #[repr(align(64))]
 struct Slot {
-    dispatched_ns: AtomicU64,
     started_ns: AtomicU64,
     ended_ns: AtomicU64,
     checksum: AtomicU64,
@@ -100,7 +97,6 @@ impl Ledger {
         let outcome = Outcome::ALL[usize::from(slot.outcome.load(Ordering::Acquire))];
         Stamps {
             outcome,
-            dispatched_ns: slot.dispatched_ns.load(Ordering::Relaxed),
             started_ns: slot.started_ns.load(Ordering::Relaxed),
             ended_ns: slot.ended_ns.load(Ordering::Relaxed),
             checksum: slot.checksum.load(Ordering::Relaxed),
@@ -130,10 +126,8 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn started(&self, index: usize, dispatched_ns: u64) {
-        let slot = &self.slots[index];
-        slot.dispatched_ns.store(dispatched_ns, Ordering::Relaxed);
-        slot.started_ns.store(self.now_ns(), Ordering::Relaxed);
+    pub(crate) fn started(&self, index: usize) {
+        self.slots[index].started_ns.store(self.now_ns(), Ordering::Relaxed);
     }
 
     pub(crate) fn ended(&self, index: usize, outcome: Outcome, checksum: u64) {
@@ -153,7 +147,7 @@ impl Ledger {
         self.slots[index].outcome.store(Outcome::Rejected as u8, Ordering::Release);
     }
 
-    pub(crate) fn now_ns(&self) -> u64 {
+    fn now_ns(&self) -> u64 {
         u64::try_from(self.epoch.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 }

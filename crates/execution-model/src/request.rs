@@ -9,11 +9,10 @@ use crate::ledger::{Ledger, Outcome};
 pub struct Request {
     job: Job,
     ticket: Ticket,
-    dispatched_ns: u64,
 }
 
 impl Request {
-    /// The request of `index` in `ledger`, which is dispatched now.
+    /// The request of `index` in `ledger`.
     ///
     /// # Panics
     ///
@@ -21,13 +20,13 @@ impl Request {
     #[must_use]
     pub fn new(job: Job, ledger: &'static Ledger, index: usize) -> Request {
         let index = u32::try_from(index).expect("a ledger holds at most u32::MAX requests");
-        Request { job, ticket: Ticket { ledger, index, ended: false }, dispatched_ns: ledger.now_ns() }
+        Request { job, ticket: Ticket { ledger, index, ended: false } }
     }
 
     /// Begins the service: the queue wait is over.
     #[must_use]
     pub fn begin(self) -> (Job, Ticket) {
-        self.ticket.ledger.started(self.ticket.index as usize, self.dispatched_ns);
+        self.ticket.ledger.started(self.ticket.index as usize);
         (self.job, self.ticket)
     }
 

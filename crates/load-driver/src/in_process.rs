@@ -30,7 +30,7 @@ pub struct Offer<S = Pattern> {
 /// What came of the requests, each counted once.
 #[derive(Clone, Debug, Default)]
 pub struct Account {
-    /// Requests of the schedule. Each is in one of the counts that follow.
+    /// Requests that were handed to the runtime, counted one by one. Each is in one of the counts that follow.
     pub offered: u64,
     /// Requests that carried out their plan.
     pub completed: u64,
@@ -54,20 +54,20 @@ pub struct Account {
     pub elapsed_ns: u64,
     /// From the first intended start until the last dispatch had returned, in nanoseconds.
     pub dispatch_elapsed_ns: u64,
-    /// The most requests in service at one time.
+    /// The most requests in service at one time, however they ended, and if they did.
     pub in_flight_peak: u64,
-    /// The sum of the service times, in nanoseconds.
+    /// The integral of requests in service over time, those that have not ended among them, in nanoseconds.
     pub in_flight_integral_ns: u64,
     /// The shortest service time, to the nanosecond, which a histogram does not keep; 0 where none completed.
     pub service_min_ns: u64,
     /// Intended start to end, of completed requests. Those that had not ended at the time limit are in it as "at least
     /// this long".
     pub response: Histogram,
-    /// Begin of service to end.
+    /// Begin of service to end, of completed requests.
     pub service: Histogram,
-    /// Dispatch to begin of service.
+    /// Dispatch to begin of service. Those that had not begun at the time limit are in it as "at least this long".
     pub queue_wait: Histogram,
-    /// Intended start to dispatch.
+    /// Intended start to dispatch, of every request.
     pub send_lag: Histogram,
 }
 
@@ -115,14 +115,14 @@ pub fn offer<R: HandlerRuntime, S: Schedule>(
     let mut refusals = Refusals::default();
     watch();
     let start_ns = since(ledger.epoch());
-    dispatch_all(runtime, &offer.job, &starts_ns, ledger, start_ns, &mut refusals);
+    let sent_ns = dispatch_all(runtime, &offer.job, &starts_ns, ledger, start_ns, &mut refusals);
     let dispatch_elapsed_ns = since(ledger.epoch()) - start_ns;
     ledger.wait_until(Instant::now() + offer.time_limit);
     watch();
     // One instant for all that have not ended, before the others are looked at.
     let now_ns = since(ledger.epoch());
-    let mut account = settle(ledger.all_stamps(), &offer.job, &starts_ns, start_ns, now_ns);
-    account.offered = u64::try_from(starts_ns.len()).unwrap_or(u64::MAX);
+    let instants = Instants { start_ns, now_ns, starts_ns: &starts_ns };
+    let mut account = settle(ledger.all_stamps(), sent_ns.iter().copied(), &offer.job, &instants);
     account.schedule_ns = nanoseconds(offer.arrivals.length());
     account.dispatch_elapsed_ns = dispatch_elapsed_ns;
     account.rejected = refusals.by_reason;
@@ -150,7 +150,9 @@ fn dispatch_all<R: HandlerRuntime>(
     ledger: &'static Ledger,
     start_ns: u64,
     refusals: &mut Refusals,
-) {
+) -> Vec<u64> {
+    // Nothing is allocated while requests are dispatched.
+    let mut sent_ns = Vec::with_capacity(starts_ns.len());
     // In a burst nothing is waited for, and no clock is read.
     let paced = starts_ns.last().is_some_and(|&last_ns| last_ns > 0);
     // The pacing clock and the ledger's are the same clock with other origins.
@@ -159,47 +161,74 @@ fn dispatch_all<R: HandlerRuntime>(
         if paced {
             pace::sleep_until(origin_ns + start_ns + offset_ns);
         }
-        dispatch(runtime, job, ledger, index, refusals);
+        sent_ns.push(dispatch(runtime, job, ledger, index, refusals));
     }
+    sent_ns
 }
 
+/// Hands one request to the runtime. Returns when, on the ledger's clock.
 fn dispatch<R: HandlerRuntime>(
     runtime: &R,
     job: &Job,
     ledger: &'static Ledger,
     index: usize,
     refusals: &mut Refusals,
-) {
+) -> u64 {
     let job = Job { seed: job.seed.wrapping_add(index as u64), ..job.clone() };
+    let sent_ns = since(ledger.epoch());
     if let Err(refused) = runtime.dispatch(Request::new(job, ledger, index)) {
         refusals.count(refused);
     }
+    sent_ns
 }
 
-/// Reads the stamps when all is over, at `now_ns` on their clock.
+/// The instants of a measurement on the ledger's clock.
+struct Instants<'a> {
+    /// What the intended starts count from.
+    start_ns: u64,
+    /// When all is over: what has not ended by then is cut.
+    now_ns: u64,
+    starts_ns: &'a [u64],
+}
+
+/// Reads the stamps when all is over; `sent_ns` says when each request was handed to the runtime.
 fn settle(
     stamps: impl Iterator<Item = Stamps>,
+    sent_ns: impl Iterator<Item = u64>,
     job: &Job,
-    starts_ns: &[u64],
-    start_ns: u64,
-    now_ns: u64,
+    instants: &Instants<'_>,
 ) -> Account {
+    let Instants { start_ns, now_ns, starts_ns } = *instants;
     let mut account = Account::default();
     let mut edges = Vec::with_capacity(2 * starts_ns.len());
     let mut shortest_ns: Option<u64> = None;
-    for ((number, stamps), offset_ns) in (0..).zip(stamps).zip(starts_ns) {
+    for (((number, stamps), offset_ns), sent_ns) in (0..).zip(stamps).zip(starts_ns).zip(sent_ns) {
         let intended_ns = start_ns + offset_ns;
+        let pending = stamps.outcome == Outcome::Pending;
+        let begun = stamps.started_ns > 0;
+        let ended_ns = if pending { now_ns } else { stamps.ended_ns };
+        let (response_ns, service_ns) =
+            (ended_ns.saturating_sub(intended_ns), ended_ns.saturating_sub(stamps.started_ns));
+        account.offered += 1;
+        account.send_lag.record(sent_ns.saturating_sub(intended_ns));
+        if begun || pending {
+            let begun_ns = if begun { stamps.started_ns } else { now_ns };
+            account.queue_wait.record(begun_ns.saturating_sub(sent_ns));
+        }
+        if begun {
+            account.in_flight_integral_ns += service_ns;
+            edges.push((stamps.started_ns, 1_i64));
+            edges.push((ended_ns, -1));
+        }
         match stamps.outcome {
             Outcome::Completed => {
                 account.completed += 1;
                 let expected = job.plan.checksum(job.seed.wrapping_add(number));
                 account.checksums_wrong += u64::from(stamps.checksum != expected);
-                record(&mut account, &stamps, intended_ns);
-                account.elapsed_ns = account.elapsed_ns.max(stamps.ended_ns.saturating_sub(start_ns));
-                let service_ns = stamps.ended_ns.saturating_sub(stamps.started_ns);
+                account.response.record(response_ns);
+                account.service.record(service_ns);
+                account.elapsed_ns = account.elapsed_ns.max(ended_ns.saturating_sub(start_ns));
                 shortest_ns = Some(shortest_ns.map_or(service_ns, |shortest| shortest.min(service_ns)));
-                edges.push((stamps.started_ns, 1_i64));
-                edges.push((stamps.ended_ns, -1));
             }
             Outcome::Rejected => {}
             Outcome::Panicked => account.panicked += 1,
@@ -207,22 +236,13 @@ fn settle(
             Outcome::Lost => account.lost += 1,
             Outcome::Pending => {
                 account.unfinished += 1;
-                account.response.record(now_ns.saturating_sub(intended_ns));
+                account.response.record(response_ns);
             }
         }
     }
     account.in_flight_peak = peak(edges);
     account.service_min_ns = shortest_ns.unwrap_or(0);
     account
-}
-
-fn record(account: &mut Account, stamps: &Stamps, intended_ns: u64) {
-    let service_ns = stamps.ended_ns.saturating_sub(stamps.started_ns);
-    account.in_flight_integral_ns += service_ns;
-    account.response.record(stamps.ended_ns.saturating_sub(intended_ns));
-    account.service.record(service_ns);
-    account.queue_wait.record(stamps.started_ns.saturating_sub(stamps.dispatched_ns));
-    account.send_lag.record(stamps.dispatched_ns.saturating_sub(intended_ns));
 }
 
 /// The most intervals open at one time, from their edges. An end and a begin at the same nanosecond

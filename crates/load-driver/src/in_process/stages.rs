@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use execution_model::{HandlerRuntime, Job, Ledger, Outcome};
 use workload::RequestCounts;
 
-use super::{Account, Refusals, dispatch, settle, since};
+use super::{Account, Instants, Refusals, dispatch, settle, since};
 
 /// What is offered, in stages.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub struct StagedOffer {
 #[derive(Debug)]
 pub struct Board {
     ledger: Ledger,
+    /// When each request was handed to the runtime.
+    sent_ns: Box<[AtomicU64]>,
     offered: AtomicU64,
 }
 
@@ -34,7 +36,12 @@ impl Board {
     #[must_use]
     pub fn new(offer: &StagedOffer) -> &'static Board {
         let requests = usize::try_from(offer.stages.iter().sum::<u64>()).unwrap_or(usize::MAX);
-        Box::leak(Box::new(Board { ledger: Ledger::new(requests), offered: AtomicU64::new(0) }))
+        Box::leak(Box::new(Board {
+            ledger: Ledger::new(requests),
+            // No zeros, which would be memory that is not there before it is written.
+            sent_ns: (0..requests).map(|_| AtomicU64::new(u64::MAX)).collect(),
+            offered: AtomicU64::new(0),
+        }))
     }
 
     /// Where the requests are now. It reads every stamp, and so takes some time, and no memory.
@@ -76,7 +83,8 @@ pub fn offer_in_stages<R: HandlerRuntime>(
         }
         begun_ns.push(since(ledger.epoch()) - start_ns);
         for _ in 0..requests {
-            dispatch(runtime, &offer.job, ledger, offered, &mut refusals);
+            let sent_ns = dispatch(runtime, &offer.job, ledger, offered, &mut refusals);
+            board.sent_ns[offered].store(sent_ns, Ordering::Relaxed);
             offered += 1;
             board.offered.store(offered as u64, Ordering::Release);
         }
@@ -93,8 +101,9 @@ pub fn offer_in_stages<R: HandlerRuntime>(
         .zip(begun_ns)
         .flat_map(|(requests, begun_ns)| (0..*requests).map(move |_| begun_ns))
         .collect();
-    let mut account = settle(ledger.all_stamps(), &offer.job, &starts_ns, start_ns, now_ns);
-    account.offered = offered as u64;
+    let instants = Instants { start_ns, now_ns, starts_ns: &starts_ns };
+    let sent_ns = board.sent_ns[..offered].iter().map(|sent_ns| sent_ns.load(Ordering::Relaxed));
+    let mut account = settle(ledger.all_stamps(), sent_ns, &offer.job, &instants);
     account.dispatch_elapsed_ns = dispatch_elapsed_ns;
     account.rejected = refusals.by_reason;
     account.rejection_example = refusals.example;

@@ -21,13 +21,22 @@ struct World<'a> {
     requests: usize,
     /// How long the generator is busy with each dispatch.
     dispatch_ns: u64,
-    /// When a request that is dispatched at an instant begins and ends.
+    /// When a request that is dispatched at an instant begins and ends, or [`NEVER`].
     serves_ns: &'a dyn Fn(u64) -> (u64, u64),
+    /// How those end that do.
+    outcome: Outcome,
 }
+
+const NEVER: u64 = u64::MAX;
 
 /// 200 requests a second for five seconds, a constant 20 ms each.
 fn world() -> World<'static> {
-    World { requests: 1_000, dispatch_ns: 0, serves_ns: &|sent_ns| (sent_ns, sent_ns + 20 * MS) }
+    World {
+        requests: 1_000,
+        dispatch_ns: 0,
+        serves_ns: &|sent_ns| (sent_ns, sent_ns + 20 * MS),
+        outcome: Outcome::Completed,
+    }
 }
 
 impl World<'_> {
@@ -36,23 +45,24 @@ impl World<'_> {
         let arrivals = OpenArrivals { rate_per_s: 200.0, spacing: Spacing::Constant, seed: 1, duration };
         let starts_ns: Vec<u64> = arrivals.starts_ns().take(self.requests).collect();
         let (mut free_ns, job) = (0, job());
+        let mut all_sent_ns = Vec::new();
         let stamps: Vec<Stamps> = (0_u64..)
             .zip(&starts_ns)
             .map(|(number, intended_ns)| {
                 let sent_ns = free_ns.max(*intended_ns);
                 free_ns = sent_ns + self.dispatch_ns;
+                all_sent_ns.push(START_NS + sent_ns);
                 let (started_ns, ended_ns) = (self.serves_ns)(sent_ns);
                 Stamps {
-                    outcome: if ended_ns == u64::MAX { Outcome::Pending } else { Outcome::Completed },
-                    dispatched_ns: START_NS + sent_ns,
-                    started_ns: START_NS + started_ns,
+                    outcome: if ended_ns == NEVER { Outcome::Pending } else { self.outcome },
+                    started_ns: if started_ns == NEVER { 0 } else { START_NS + started_ns },
                     ended_ns: START_NS.saturating_add(ended_ns),
                     checksum: job.plan.checksum(job.seed + number),
                 }
             })
             .collect();
-        let mut account = settle(stamps.into_iter(), &job, &starts_ns, START_NS, START_NS + 10 * S);
-        account.offered = starts_ns.len() as u64;
+        let instants = Instants { start_ns: START_NS, now_ns: START_NS + 10 * S, starts_ns: &starts_ns };
+        let mut account = settle(stamps.into_iter(), all_sent_ns.into_iter(), &job, &instants);
         account.schedule_ns = nanoseconds(arrivals.length());
         account.dispatch_elapsed_ns = free_ns;
         assert!(account.is_balanced(), "{account:?}");
@@ -135,10 +145,31 @@ fn a_saturated_generator_is_caught_and_a_saturated_runtime_is_not_blamed_on_it()
 
 #[test]
 fn what_has_not_ended_is_at_least_this_long() {
-    let hangs = World { serves_ns: &|sent_ns| (sent_ns, u64::MAX), ..world() }.account();
+    let hangs = World { serves_ns: &|sent_ns| (sent_ns, NEVER), ..world() }.account();
     assert_eq!((hangs.unfinished, hangs.completed, hangs.service.count()), (1_000, 0, 0));
     assert_quantile(&hangs.response, 1.0, 10 * S);
     assert_quantile(&hangs.response, 0.0, 10 * S - 4_995 * MS);
+    // All of them are in service, from 0, 5, 10, ... ms to the end.
+    assert_eq!((hangs.in_flight_peak, hangs.in_flight_integral_ns), (1_000, 10_000 * S - 999 * 500 * 5 * MS));
+    assert_eq!((hangs.queue_wait.max_ns(), hangs.send_lag.count()), (Some(0), 1_000));
+}
+
+#[test]
+fn what_has_not_begun_waits_at_least_this_long_and_is_not_in_flight() {
+    let queues = World { serves_ns: &|_| (NEVER, NEVER), ..world() }.account();
+    assert_eq!((queues.unfinished, queues.in_flight_peak, queues.in_flight_integral_ns), (1_000, 0, 0));
+    assert_quantile(&queues.queue_wait, 1.0, 10 * S);
+    assert_eq!((queues.response, queues.send_lag.count()), (queues.queue_wait, 1_000));
+}
+
+#[test]
+fn those_that_fail_were_in_flight_too() {
+    for outcome in [Outcome::Panicked, Outcome::Killed, Outcome::Lost] {
+        let failing = World { outcome, ..world() }.account();
+        let failed = failing.panicked + failing.killed + failing.lost;
+        assert_eq!((failing.offered, failed, failing.response.count()), (1_000, 1_000, 0));
+        assert_eq!((failing.in_flight_peak, failing.in_flight_integral_ns), (4, 20 * S));
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(super) fn run<R: Runtime>(
     let obeying = thread::Builder::new().name("commands".into()).spawn(obey);
     let obeying = obeying.context("cannot start the thread that obeys commands")?;
     for measurement in measurements {
-        measurement.make();
+        measurement.make()?;
     }
     // The thread ends the process, or panics.
     let Err(_panicked) = obeying.join();
@@ -133,7 +133,7 @@ struct Measurement<R> {
 
 impl<R: Runtime> Measurement<R> {
     /// Offers them, says what came of it, and tells how many are unfinished.
-    fn make(self) {
+    fn make(self) -> anyhow::Result<()> {
         let Measurement { runtime, offer_with, task, done } = self;
         let offer = Offer {
             job: Job { plan: task.plan, seed: task.seed, strategy: task.strategy },
@@ -141,22 +141,40 @@ impl<R: Runtime> Measurement<R> {
             time_limit: Duration::from_nanos(task.time_limit_ns),
         };
         if task.warm {
-            offer_with(&runtime, &offer, &mut || {});
+            let account = offer_with(&runtime, &offer, &mut || {});
+            if account.completed < account.offered || account.checksums_wrong > 0 {
+                // What is left of it would be measured with what follows.
+                bail!("the unmeasured round came to {}", words(&account));
+            }
         }
         let mut usages = Vec::with_capacity(2);
         let account = offer_with(&runtime, &offer, &mut || usages.push(used(&runtime.worker_processes())));
         // Whoever shuts it down must be its last owner.
         drop(runtime);
         let unfinished = account.unfinished;
-        let mut result = result(account, task.arrivals.requests());
+        let mut result = result(account);
         result.usage = usages[1].since(usages[0]);
         // Where the harness is gone there is nobody to tell.
         let _gone = say(&Event::Result(Box::new(result)));
         let _gone = done.send(unfinished);
+        Ok(())
     }
 }
 
-pub(super) fn result(account: Account, offered: u64) -> ArrivalsResult {
+fn words(account: &Account) -> String {
+    format!(
+        "{} of {} requests completed, {} rejected, {} failed, {} unfinished, {} lost, {} with a wrong checksum",
+        account.completed,
+        account.offered,
+        account.rejected_total(),
+        account.panicked + account.killed,
+        account.unfinished,
+        account.lost,
+        account.checksums_wrong
+    )
+}
+
+pub(super) fn result(account: Account) -> ArrivalsResult {
     let mut failed = std::collections::BTreeMap::new();
     for (class, count) in [("panicked", account.panicked), ("killed", account.killed)] {
         if count > 0 {
@@ -164,7 +182,7 @@ pub(super) fn result(account: Account, offered: u64) -> ArrivalsResult {
         }
     }
     ArrivalsResult {
-        offered,
+        offered: account.offered,
         completed: account.completed,
         rejected: account.rejected.into_iter().map(|(reason, count)| (reason.to_owned(), count)).collect(),
         failed,

@@ -88,8 +88,8 @@ fn measure<R: Runtime>(
     });
     // Whoever shuts it down must be its last owner.
     drop(runtime);
-    let (offered, unfinished) = (account.offered, account.unfinished);
-    let mut result = arrivals::result(account, offered);
+    let unfinished = account.unfinished;
+    let mut result = arrivals::result(account);
     result.usage = used[1].since(used[0]);
     // Where the harness is gone there is nobody to tell.
     let _gone = say(&Event::Result(Box::new(result)));
