@@ -70,6 +70,8 @@ pub(crate) struct Machine {
     /// CPUs that this process may run on, whatever a quota leaves of them.
     pub(crate) cpus_affinity: Option<u32>,
     pub(crate) memory_bytes: Option<u64>,
+    /// Rounds of the compute kernel in a microsecond of CPU time: by this, durations of computing become rounds.
+    pub(crate) rounds_per_us: Option<f64>,
     pub(crate) governor: Option<String>,
     /// Whether the processor may go above its nominal frequency.
     pub(crate) turbo: Option<bool>,
@@ -144,6 +146,7 @@ impl Machine {
             cpus_online: text("/sys/devices/system/cpu/online"),
             cpus_affinity: rustix::thread::sched_getaffinity(None).ok().map(|set| set.count()),
             memory_bytes: memory_field("MemTotal:"),
+            rounds_per_us: Some(conformance::rounds_per_us()),
             governor: text("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
             turbo: turbo(),
             clocksource: text("/sys/devices/system/clocksource/clocksource0/current_clocksource"),

@@ -16,6 +16,7 @@ pub(super) fn markdown(run: &Run) -> String {
     line("CPU", machine.cpu.as_ref().map(|cpu| format!("{cpu}{cpus}")));
     line("kernel", machine.kernel.clone());
     line("memory", machine.memory_bytes.map(|bytes| format!("{} MiB", count(bytes >> 20))));
+    line("rounds of the kernel in 1 us of CPU", machine.rounds_per_us.map(|rounds| format!("{rounds:.1}")));
     line("governor", machine.governor.clone());
     let quota =
         |cpus: Option<f64>| Some(cpus.map_or_else(|| "none".to_owned(), |cpus| format!("{cpus} CPUs")));

@@ -10,6 +10,14 @@ use workload::kernel;
 const SAMPLES: usize = 25;
 const ROUNDS: u64 = 100_000;
 
+/// Rounds of the compute kernel that a microsecond of CPU time holds here, on this thread and now: the most of several
+/// samples, since what disturbs one only makes it slower.
+#[must_use]
+pub fn rounds_per_us() -> f64 {
+    let calibration = Calibration::measure();
+    ROUNDS as f64 * 1e3 / calibration.fastest_ns.load(Relaxed) as f64
+}
+
 /// The CPU time of [`ROUNDS`] rounds of the kernel.
 ///
 /// The fastest of all samples counts: what disturbs a sample only makes it slower, and a rate that is
@@ -70,6 +78,8 @@ mod tests {
         black_box(kernel::run(black_box(1), rounds));
         let took = Duration::from_nanos(thread_cpu_ns() - begin);
         assert!(took > Duration::from_millis(10) && took < Duration::from_millis(500), "{took:?}");
+        let per_us = rounds_per_us();
+        assert!((per_us * 20_000.0 / rounds as f64 - 1.0).abs() < 0.5, "{per_us}");
     }
 
     #[test]

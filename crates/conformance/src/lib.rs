@@ -26,6 +26,7 @@ mod run;
 mod serving;
 mod subject;
 
+pub use calibration::rounds_per_us;
 pub use checks::CHECKS;
 pub use client::{Client, HttpError, Response};
 pub use exposition::{ExpositionError, Sample, parse_exposition};
