@@ -6,6 +6,7 @@
 //! Waiting, spawning, reading, writing and hand-off are each runtime's own.
 
 mod ledger;
+mod limits;
 mod panic;
 mod request;
 mod runtime;
@@ -13,6 +14,7 @@ pub mod server;
 mod tell;
 
 pub use ledger::{Ledger, Outcome, Stamps};
+pub use limits::{OutOfRange, checked_drain};
 pub use panic::{CatchUnwind, Panicked, catch_unwind};
 pub use request::{Refused, RefusedBecause, Request, Stub, Ticket};
 pub use runtime::{

@@ -2,12 +2,13 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::process;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use execution_model::server::{ListenSpec, ServerState};
-use execution_model::{Server, tell};
+use execution_model::{Panicked, Server, catch_unwind, tell};
 
 use crate::Executor;
 use crate::event_loop::EventLoop;
@@ -51,9 +52,14 @@ impl LoopServer {
         let sender = mailbox.sender();
         let event_loop = EventLoop::new(listener, mailbox, Arc::clone(&state), executor)?;
         let run = move || {
-            if let Err(error) = event_loop.run() {
-                tell(format_args!("the readiness loop ended: {error}"));
-            }
+            let why = match catch_unwind(|| event_loop.run()) {
+                Ok(Ok(())) => return,
+                Ok(Err(error)) => error.to_string(),
+                Err(Panicked) => "it panicked".into(),
+            };
+            // A server whose loop is gone would hold its clients and answer none of them.
+            tell(format_args!("the readiness loop ended: {why}"));
+            process::exit(1);
         };
         let thread = thread::Builder::new().name("readiness".into()).spawn(run)?;
         Ok(LoopServer { address, state, sender, thread })

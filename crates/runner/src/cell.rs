@@ -7,10 +7,12 @@ mod stages;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use cell_protocol::{CellSpec, Command, Event, PROTOCOL, Snapshot, Task};
-use execution_model::{Runtime, RuntimeConfig, VariantInfo};
+use execution_model::server::ServerState;
+use execution_model::{Runtime, RuntimeConfig, VariantInfo, checked_drain};
 use load_driver::pace;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
@@ -18,12 +20,14 @@ use nix::unistd::Pid;
 use crate::abilities::{Abilities, Support};
 use crate::ending::usage;
 use crate::usage::usage as used;
+use crate::variant::variant;
 
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
     let spec = read_spec()?;
     pin(&spec.cpus)?;
-    let variant = R::parse_variant(&spec.variant).map_err(usage)?;
-    let info = R::describe(&variant, spec.workers);
+    let config = config(&spec).checked().map_err(usage)?;
+    checked_drain(Duration::from_nanos(spec.drain_ns)).map_err(usage)?;
+    let (variant, info) = variant::<R>(&spec.variant, spec.workers)?;
     refuse_useless_threads(&info, spec.offload_threads)?;
     match &spec.task {
         Task::Arrivals(task) => {
@@ -31,18 +35,19 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
             if let Some(reason) = info.refuses(task.strategy) {
                 return Err(usage(format!("strategy {} cannot be used here: {reason}", task.strategy)));
             }
-            let runtime = start::<R>(variant, &spec, task.queue_capacity)?;
+            let runtime = start::<R>(variant, &config)?;
             arrivals::run(runtime, ability, task, &spec)
         }
         Task::Stages(task) => {
             let ability = supported(&abilities.handler, "handler")?;
-            let runtime = start::<R>(variant, &spec, task.queue_capacity)?;
+            let runtime = start::<R>(variant, &config)?;
             stages::run(runtime, ability, task, &spec)
         }
         Task::Serve(task) => {
             let ability = supported(&abilities.server, "server")?;
-            let runtime = start::<R>(variant, &spec, task.queue_capacity)?;
-            let server = serve::start(&runtime, ability, task, info)?;
+            let (listen, limits) = serve::checked(task)?;
+            let runtime = start::<R>(variant, &config)?;
+            let server = (ability.serve)(&runtime, &listen, ServerState::new(limits, info))?;
             serve::run(runtime, server, &spec)
         }
     }
@@ -56,12 +61,6 @@ fn read_spec() -> anyhow::Result<CellSpec> {
     let spec: CellSpec = serde_json::from_str(&line).context("the cell's spec cannot be read")?;
     if spec.protocol != PROTOCOL {
         bail!("the cell speaks protocol {}, this runner {PROTOCOL}", spec.protocol);
-    }
-    if spec.workers == 0 {
-        bail!("the cell asks for 0 workers; the least is 1");
-    }
-    if spec.offload_threads == Some(0) {
-        bail!("the cell asks for 0 threads to offload to; the least is 1");
     }
     Ok(spec)
 }
@@ -98,10 +97,18 @@ pub(crate) fn refuse_useless_threads(
     }
 }
 
-fn start<R: Runtime>(variant: R::Variant, spec: &CellSpec, queue_capacity: usize) -> anyhow::Result<R> {
+fn config(spec: &CellSpec) -> RuntimeConfig {
+    let queue_capacity = match &spec.task {
+        Task::Arrivals(task) => task.queue_capacity,
+        Task::Stages(task) => task.queue_capacity,
+        Task::Serve(task) => task.queue_capacity,
+    };
     let CellSpec { workers, offload_threads, .. } = *spec;
-    let config = RuntimeConfig { workers, queue_capacity, offload_threads };
-    R::start(variant, &config).context("the runtime cannot start")
+    RuntimeConfig { workers, queue_capacity, offload_threads }
+}
+
+fn start<R: Runtime>(variant: R::Variant, config: &RuntimeConfig) -> anyhow::Result<R> {
+    R::start(variant, config).context("the runtime cannot start")
 }
 
 /// A runtime that is shut down or nothing. Where the harness is gone or talks nonsense, the runner must

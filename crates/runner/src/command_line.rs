@@ -1,7 +1,6 @@
 //! The command line of a runner.
 
 use std::net::SocketAddr;
-use std::num::NonZero;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
@@ -58,7 +57,7 @@ pub(crate) struct ServeOptions {
     pub(crate) queue_capacity: usize,
     /// The most threads that blocking steps are offloaded to [default: what the library has]
     #[arg(long)]
-    pub(crate) offload_threads: Option<NonZero<usize>>,
+    pub(crate) offload_threads: Option<usize>,
     /// How long a connection may be idle between requests.
     #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
     pub(crate) idle_timeout: Duration,

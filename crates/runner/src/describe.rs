@@ -4,17 +4,19 @@ use std::io::{self, ErrorKind, Write};
 
 use anyhow::Context;
 use cell_protocol::{Ability, Description, PROTOCOL, REVISION, Refusal, VariantDescription};
-use execution_model::Runtime;
+use execution_model::{Runtime, RuntimeConfig};
 
 use crate::abilities::Abilities;
 use crate::command_line::{DescribeOptions, default_workers};
 use crate::ending::usage;
+use crate::variant::variant;
 
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &DescribeOptions) -> anyhow::Result<()> {
     let mut variants = R::variants();
     let workers = options.workers.unwrap_or_else(default_workers);
+    RuntimeConfig { workers, queue_capacity: 1, offload_threads: None }.checked().map_err(usage)?;
     if let Some(name) = &options.variant {
-        let asked = R::parse_variant(name).map_err(usage)?;
+        let (asked, _info) = variant::<R>(name, workers)?;
         if variants.iter().all(|variant| R::describe(variant, workers).name != *name) {
             variants.push(asked);
         }

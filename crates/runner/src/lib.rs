@@ -16,6 +16,7 @@ mod describe;
 mod ending;
 mod serve;
 mod usage;
+mod variant;
 
 use std::panic::{self, PanicHookInfo};
 use std::process::ExitCode;

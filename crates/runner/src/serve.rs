@@ -1,11 +1,10 @@
 //! `serve`: the same server by hand, for any load tool, until SIGINT or SIGTERM.
 
-use std::num::NonZero;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use execution_model::server::{ListenSpec, ServerLimits, ServerState};
-use execution_model::{Runtime, RuntimeConfig, tell};
+use execution_model::{Runtime, RuntimeConfig, checked_drain, tell};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -13,6 +12,7 @@ use crate::abilities::{Abilities, Support};
 use crate::cell::refuse_useless_threads;
 use crate::command_line::{ServeOptions, default_workers};
 use crate::ending::usage;
+use crate::variant::variant;
 
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) -> anyhow::Result<()> {
     let server_ability = match &abilities.server {
@@ -22,23 +22,30 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
     // Before any other thread exists, so that every thread leaves these signals to this one.
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")?;
     let workers = options.workers.unwrap_or_else(default_workers);
-    let variant = match &options.variant {
-        Some(name) => R::parse_variant(name).map_err(usage)?,
-        None => R::variants().swap_remove(0),
-    };
-    let info = R::describe(&variant, workers);
-    let label = format!("{}:{}", R::INFO.id, info.name);
-    let offload_threads = options.offload_threads.map(NonZero::get);
-    refuse_useless_threads(&info, offload_threads)?;
+    let offload_threads = options.offload_threads;
     let config = RuntimeConfig { workers, queue_capacity: options.queue_capacity, offload_threads };
-    let runtime = R::start(variant, &config).context("the runtime cannot start")?;
+    let config = config.checked().map_err(usage)?;
     let limits = ServerLimits {
         in_flight: options.in_flight_limit,
         connections: options.connections_max,
         idle: options.idle_timeout,
         request: options.request_timeout,
     };
+    let limits = limits.checked().map_err(usage)?;
     let listen = ListenSpec { address: options.listen, backlog: options.backlog, reuse_port: false };
+    let listen = listen.checked().map_err(usage)?;
+    let drain = checked_drain(options.drain_timeout).map_err(usage)?;
+    let (variant, info) = match &options.variant {
+        Some(name) => variant::<R>(name, workers)?,
+        None => {
+            let default = R::variants().swap_remove(0);
+            let info = R::describe(&default, workers);
+            (default, info)
+        }
+    };
+    let label = format!("{}:{}", R::INFO.id, info.name);
+    refuse_useless_threads(&info, offload_threads)?;
+    let runtime = R::start(variant, &config).context("the runtime cannot start")?;
     let server = (server_ability.serve)(&runtime, &listen, ServerState::new(limits, info))?;
     let address = server.address();
     tell(format_args!("{label} on http://{address}/run/PLAN, /healthz, /metrics; interrupt to drain"));
@@ -50,12 +57,12 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
             std::process::exit(130);
         }
     });
-    let deadline = Instant::now() + options.drain_timeout;
+    let deadline = Instant::now() + drain;
     let unfinished = server.drain(deadline);
     // In every case: a runtime that is merely dropped may wait for its threads, however long they block.
     let timed_out = runtime.shutdown(deadline).is_err();
     if unfinished > 0 || timed_out {
-        bail!("{unfinished} requests had not finished after {:?}", options.drain_timeout);
+        bail!("{unfinished} requests had not finished after {drain:?}");
     }
     Ok(())
 }

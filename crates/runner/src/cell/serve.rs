@@ -4,29 +4,23 @@ use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
 use cell_protocol::{CellSpec, Command, Event, Ready, ServeTask, Snapshot, Stopped};
-use execution_model::server::{ListenSpec, ServerLimits, ServerState};
-use execution_model::{Runtime, VariantInfo};
+use execution_model::Runtime;
+use execution_model::server::{ListenSpec, ServerLimits};
 
 use super::{commands, ends_with_the_process, say, snapshot};
-use crate::abilities::{RunningServer, ServerAbility};
+use crate::abilities::RunningServer;
+use crate::ending::usage;
 
-pub(super) fn start<R: Runtime>(
-    runtime: &R,
-    ability: &ServerAbility<R>,
-    task: &ServeTask,
-    info: VariantInfo,
-) -> anyhow::Result<Box<dyn RunningServer>> {
+/// Where the server is to listen, and its limits.
+pub(super) fn checked(task: &ServeTask) -> anyhow::Result<(ListenSpec, ServerLimits)> {
     let listen = ListenSpec { address: task.listen, backlog: task.backlog, reuse_port: false };
-    Ok((ability.serve)(runtime, &listen, ServerState::new(limits(task), info))?)
-}
-
-fn limits(task: &ServeTask) -> ServerLimits {
-    ServerLimits {
+    let limits = ServerLimits {
         in_flight: task.in_flight_limit,
         connections: task.connections_max,
         idle: Duration::from_nanos(task.idle_timeout_ns),
         request: Duration::from_nanos(task.request_timeout_ns),
-    }
+    };
+    Ok((listen.checked().map_err(usage)?, limits.checked().map_err(usage)?))
 }
 
 pub(super) fn run<R: Runtime>(
