@@ -115,7 +115,8 @@ impl Peer {
                     Ok(bytes) => self.connection.written(bytes),
                     Err(Errno::INTR) => {}
                     Err(Errno::AGAIN) => {
-                        self.state = PeerState::Writing(turn.now + self.connection.state().limits().request);
+                        let Ok(left) = self.connection.time_to_write() else { return Driven::Over };
+                        self.state = PeerState::Writing(turn.now + left);
                         return Driven::Waits;
                     }
                     Err(_) => return Driven::Over,

@@ -104,7 +104,6 @@ impl Drop for Socket {
 }
 
 fn serve_connection(stream: &mut TcpStream, open: OpenConnection) -> io::Result<()> {
-    stream.set_write_timeout(Some(open.state().limits().request))?;
     let mut connection = Connection::new(open);
     let mut limit_set = Duration::ZERO;
     loop {
@@ -124,7 +123,12 @@ fn serve_connection(stream: &mut TcpStream, open: OpenConnection) -> io::Result<
                 connection.answered(service.end(answer));
             }
             Next::Write => {
-                let bytes = stream.write(connection.output())?;
+                let bytes = match stream.inner().write(connection.output()) {
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        write_slowly(stream, &mut connection)?
+                    }
+                    written => written?,
+                };
                 connection.written(bytes);
             }
             Next::HalfClose => stream.shutdown(Shutdown::Write)?,
@@ -145,6 +149,13 @@ fn read(stream: &mut TcpStream, connection: &mut Connection) -> io::Result<()> {
         Err(error) => return Err(error),
     }
     Ok(())
+}
+
+/// Waits for a peer that does not take its answer at once. The stream's limit is of one call, and not of an answer: it is
+/// set to what is left.
+fn write_slowly(stream: &mut TcpStream, connection: &mut Connection) -> io::Result<usize> {
+    stream.set_write_timeout(Some(connection.time_to_write()?))?;
+    stream.write(connection.output())
 }
 
 /// A coroutine like any other, which shows how late it is.

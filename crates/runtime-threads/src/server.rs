@@ -12,6 +12,8 @@ use execution_model::server::{
 };
 use execution_model::{Server, ServerRuntime, catch_unwind};
 use readiness_loop::{Asker, Executor, LoopServer, Taken, Tick};
+use rustix::io::Errno;
+use rustix::net::{SendFlags, send};
 
 use crate::handler::handle;
 use crate::pool::Pool;
@@ -82,7 +84,6 @@ fn accept(
 }
 
 fn serve_connection(mut stream: &TcpStream, open: OpenConnection) -> io::Result<()> {
-    stream.set_write_timeout(Some(open.state().limits().request))?;
     let mut connection = Connection::new(open);
     let mut limit_set = Duration::ZERO;
     let mut chunk = [0; READ_BYTES];
@@ -108,13 +109,24 @@ fn serve_connection(mut stream: &TcpStream, open: OpenConnection) -> io::Result<
                 connection.answered(service.end(answer));
             }
             Next::Write => {
-                let bytes = stream.write(connection.output())?;
+                let bytes = match send(stream, connection.output(), SendFlags::DONTWAIT | SendFlags::NOSIGNAL)
+                {
+                    Err(Errno::AGAIN) => write_slowly(stream, &mut connection)?,
+                    sent => sent?,
+                };
                 connection.written(bytes);
             }
             Next::HalfClose => stream.shutdown(Shutdown::Write)?,
             Next::Close => return Ok(()),
         }
     }
+}
+
+/// Waits for a peer that does not take its answer at once. The socket's limit is of one call, and not of an answer: it is
+/// set to what is left.
+fn write_slowly(mut stream: &TcpStream, connection: &mut Connection) -> io::Result<usize> {
+    stream.set_write_timeout(Some(connection.time_to_write()?))?;
+    stream.write(connection.output())
 }
 
 fn turn_away(mut stream: &TcpStream) {

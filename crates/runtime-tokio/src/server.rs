@@ -76,7 +76,6 @@ async fn serve_connection(
     socket: &Socket,
     open: OpenConnection,
 ) -> io::Result<()> {
-    let write_limit = open.state().limits().request;
     let mut connection = Connection::new(open);
     loop {
         match connection.advance() {
@@ -99,7 +98,7 @@ async fn serve_connection(
             Next::Write => match socket.writer.try_write(connection.output()) {
                 Ok(bytes) => connection.written(bytes),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    time::timeout(write_limit, socket.writer.writable()).await??;
+                    time::timeout(connection.time_to_write()?, socket.writer.writable()).await??;
                 }
                 Err(error) => return Err(error),
             },

@@ -1,12 +1,16 @@
 //! The life of one connection as a state machine: bytes in, what to do next out. It does no I/O, so
 //! that each runtime reads, waits and writes with its own primitives, around the same decisions.
 
+mod reply;
+
+use std::io;
 use std::mem;
 use std::time::{Duration, Instant};
 
 use workload::http::{self, ContentType, HEAD_BYTES_MAX, Parsed, Response, Status, Target};
 use workload::{Answer, Job};
 
+use self::reply::Reply;
 use crate::panic::Panicked;
 use crate::server::state::{OpenConnection, Place, ServerState, Service};
 
@@ -25,7 +29,8 @@ pub enum Next {
     Read(Duration),
     /// Carry a job out, then call [`Connection::answered`], or [`Connection::turned_away`].
     Run(Work),
-    /// Send [`Connection::output`], for at most the request time limit, then call [`Connection::written`].
+    /// Send [`Connection::output`], then call [`Connection::written`]. Where the peer does not take it at once, wait for
+    /// at most [`Connection::time_to_write`].
     Write,
     /// Shut the sending side down, and go on.
     HalfClose,
@@ -60,6 +65,8 @@ pub struct Connection {
     output: Vec<u8>,
     /// How much of `output` has been sent.
     sent: usize,
+    /// When `output` must have been taken whole, once the peer has made it wait.
+    write_deadline: Option<Instant>,
     /// When the request that is partly here must be here whole.
     request_deadline: Option<Instant>,
     /// How to answer the job that was handed out.
@@ -83,14 +90,6 @@ enum Ending {
     Lingering(Instant),
 }
 
-/// How to answer a request, beside what to answer.
-#[derive(Clone, Copy, Debug)]
-struct Reply {
-    keep_alive: bool,
-    announce_keep_alive: bool,
-    head_only: bool,
-}
-
 impl Connection {
     /// A connection on which nothing has happened. It holds no buffer until bytes come.
     #[must_use]
@@ -102,6 +101,7 @@ impl Connection {
             used: 0,
             output: Vec::new(),
             sent: 0,
+            write_deadline: None,
             request_deadline: None,
             running: None,
             peer_closed: false,
@@ -241,7 +241,21 @@ impl Connection {
         if self.sent == self.output.len() {
             self.output = Vec::new();
             self.sent = 0;
+            self.write_deadline = None;
         }
+    }
+
+    /// How long the peer may still take to take the output whole, of the request time limit since it first made it
+    /// wait: a peer that takes a byte now and then gains nothing by it.
+    ///
+    /// # Errors
+    ///
+    /// Its time is up: the connection is to be closed.
+    pub fn time_to_write(&mut self) -> io::Result<Duration> {
+        let now = Instant::now();
+        let limit = self.state().limits().request;
+        let left = self.write_deadline.get_or_insert(now + limit).saturating_duration_since(now);
+        if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left.max(LEAST_LIMIT)) }
     }
 
     /// Whether nothing is under way: no request is partly here, running or being answered. Such a
@@ -260,15 +274,7 @@ impl Connection {
     /// What a connection over the limit is sent before it is closed.
     #[must_use]
     pub fn over_limit() -> Vec<u8> {
-        let mut output = Vec::new();
-        let response = Response {
-            status: Status::Unavailable,
-            content_type: ContentType::Text,
-            body: b"the connection limit is reached, or the server is draining\n",
-            ..Reply::CLOSE.response(true)
-        };
-        http::write_response(&mut output, &response);
-        output
+        reply::over_limit()
     }
 
     fn route(&mut self, request: http::Request) -> Option<Work> {
@@ -374,21 +380,6 @@ impl Connection {
             self.ending = Ending::AfterOutput;
         }
         closes
-    }
-}
-
-impl Reply {
-    const CLOSE: Reply = Reply { keep_alive: false, announce_keep_alive: false, head_only: false };
-
-    fn response(self, close: bool) -> Response<'static> {
-        Response {
-            status: Status::Ok,
-            content_type: ContentType::Json,
-            body: b"",
-            close,
-            announce_keep_alive: self.announce_keep_alive,
-            head_only: self.head_only,
-        }
     }
 }
 

@@ -167,3 +167,24 @@ fn a_flood_of_pipelined_requests_keeps_the_output_bounded() {
     let (text, _) = carry_on(&mut connection);
     assert_eq!(statuses(&text).len(), 1_000);
 }
+
+#[test]
+fn the_time_to_take_an_answer_does_not_begin_anew_with_each_byte() {
+    let mut connection = connection(1);
+    connection.received(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(matches!(connection.advance(), Next::Write));
+    let first = connection.time_to_write().unwrap();
+    assert!(first <= Duration::from_secs(10));
+    std::thread::sleep(Duration::from_millis(5));
+    connection.written(1);
+    let second = connection.time_to_write().unwrap();
+    assert!(second <= first - Duration::from_millis(5));
+    connection.write_deadline = Some(Instant::now());
+    assert_eq!(connection.time_to_write().unwrap_err().kind(), io::ErrorKind::TimedOut);
+    // The next answer has its own time.
+    let rest = connection.output().len();
+    connection.written(rest);
+    connection.received(b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    assert!(matches!(connection.advance(), Next::Write));
+    assert!(connection.time_to_write().unwrap() > Duration::from_secs(5));
+}
