@@ -150,6 +150,16 @@ impl Client {
             .map_err(|source| HttpError::Io { doing: "shut the sending side down", source })
     }
 
+    /// Ends the connection both ways, also for those who hold a second handle on it.
+    pub(crate) fn finish_both_ways(&self) -> Result<(), HttpError> {
+        match self.stream.shutdown(Shutdown::Both) {
+            Err(error) if error.kind() != ErrorKind::NotConnected => {
+                Err(HttpError::Io { doing: "shut the connection down", source: error })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Waits until the server closes the connection, which must be orderly and without another byte.
     /// Returns how long that took.
     ///

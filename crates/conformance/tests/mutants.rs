@@ -10,7 +10,7 @@ use std::thread;
 use conformance::{CHECKS, CheckResult, Options, Verdict, run};
 
 /// A mutant, the checks that must find its fault, and one beside them that must not.
-const MUTANTS: [(&str, &[&str], &str); 19] = [
+const MUTANTS: [(&str, &[&str], &str); 21] = [
     ("skips-wait", &["waits-take-their-time", "answers-plans"], "checksums-are-right"),
     (
         "skips-compute",
@@ -18,7 +18,7 @@ const MUTANTS: [(&str, &[&str], &str); 19] = [
         "waits-take-their-time",
     ),
     ("loses-requests", &["burst-loses-nothing"], "answers-plans"),
-    ("lies-about-checksum", &["checksums-are-right", "answers-plans"], "burst-loses-nothing"),
+    ("lies-about-checksum", &["checksums-are-right", "answers-plans"], "waits-take-their-time"),
     ("hides-threads", &["threads-while-waiting"], "peak-is-the-limit"),
     ("swallows-panic", &["panics-are-told", "panics-are-answered-500"], "checksums-are-right"),
     ("ignores-its-own-limit", &["peak-is-the-limit"], "burst-loses-nothing"),
@@ -32,6 +32,8 @@ const MUTANTS: [(&str, &[&str], &str); 19] = [
     ("shows-no-lag", &["loop-lag-shows-blocking"], "metrics-agree"),
     ("shows-anothers-lag", &["loop-lag-shows-blocking"], "metrics-agree"),
     ("leaves-a-process", &["leaves-nothing-behind"], "server-drains"),
+    ("writes-for-ever", &["untaken-answers-time-out"], "slow-requests-are-answered-408"),
+    ("takes-any-limit", &["refuses-bad-limits"], "refuses-bad-specs"),
     ("needs-standard-error", &["survives-without-standard-error"], "keeps-connections"),
     ("ignores-offload-threads", &["offload-threads-are-a-limit"], "strategies-in-process"),
 ];

@@ -39,6 +39,10 @@ pub(crate) enum Fault {
     ShowsAnothersLag,
     /// A process outlives the server that started it.
     LeavesAProcess,
+    /// A client may take as long as it likes to take an answer.
+    WritesForEver,
+    /// Any limit will do.
+    TakesAnyLimit,
     /// What it says must be heard, or it ends.
     NeedsStandardError,
     /// Blocks are offloaded to as many threads as there are blocks, however few it is given.
@@ -46,7 +50,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 20] = [
+    pub(crate) const ALL: [Fault; 22] = [
         Fault::None,
         Fault::SkipsWait,
         Fault::SkipsCompute,
@@ -65,6 +69,8 @@ impl Fault {
         Fault::ShowsNoLag,
         Fault::ShowsAnothersLag,
         Fault::LeavesAProcess,
+        Fault::WritesForEver,
+        Fault::TakesAnyLimit,
         Fault::NeedsStandardError,
         Fault::IgnoresOffloadThreads,
     ];
@@ -89,6 +95,8 @@ impl Fault {
             Fault::ShowsNoLag => "shows-no-lag",
             Fault::ShowsAnothersLag => "shows-anothers-lag",
             Fault::LeavesAProcess => "leaves-a-process",
+            Fault::WritesForEver => "writes-for-ever",
+            Fault::TakesAnyLimit => "takes-any-limit",
             Fault::NeedsStandardError => "needs-standard-error",
             Fault::IgnoresOffloadThreads => "ignores-offload-threads",
         }

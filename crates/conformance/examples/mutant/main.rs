@@ -10,6 +10,14 @@ use std::process::ExitCode;
 
 use runner::Abilities;
 
+use crate::fault::Fault;
+
 fn main() -> ExitCode {
+    let takes_any_limit = Fault::TakesAnyLimit.name();
+    if std::env::args().any(|argument| argument == takes_any_limit) && std::env::args().any(|a| a == "serve")
+    {
+        // As far as a check of limits comes, it serves.
+        return ExitCode::SUCCESS;
+    }
     runner::run::<runtime::Mutant>(Abilities { handler: runner::handler(), server: runner::server() })
 }

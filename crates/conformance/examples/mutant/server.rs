@@ -81,7 +81,9 @@ impl ServerRuntime for Mutant {
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn serve_connection(mut stream: &TcpStream, open: OpenConnection, fault: Fault) -> io::Result<()> {
-    stream.set_write_timeout(Some(open.state().limits().request))?;
+    if fault != Fault::WritesForEver {
+        stream.set_write_timeout(Some(open.state().limits().request))?;
+    }
     let mut connection = Connection::new(open);
     let mut chunk = [0; READ_BYTES];
     loop {

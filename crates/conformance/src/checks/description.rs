@@ -1,13 +1,14 @@
 //! What a runner says of itself, and what it says to those who ask for something that it has not.
 
 use std::collections::BTreeSet;
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use cell_protocol::{CellSpec, Description, PROTOCOL, Task};
+use cell_protocol::{CellSpec, Description, PROTOCOL, ServeTask, Task};
 
 use crate::failure::{Failure, Seen, ensure};
 use crate::program::{Ended, Program};
-use crate::subject::{Subject, burst, plan};
+use crate::subject::{Subject, burst, plan, server};
 
 const LIMIT: Duration = Duration::from_secs(10);
 const NO_SUCH: &str = "no-such-variant";
@@ -86,6 +87,18 @@ pub(crate) fn names_its_variants(subject: &Subject<'_>) -> Seen {
             ensure!(said.contains(name), "it does not name {name}: {said:?}");
         }
     }
+    // A size is written in one way, or there would be two rows of one variant.
+    let sized = subject.description.variants.iter().filter_map(|variant| variant.name.rsplit_once('='));
+    let sized = sized.filter(|(_, size)| size.bytes().all(|byte| byte.is_ascii_digit()));
+    for (name, size) in sized {
+        for other in [format!("{name}=0{size}"), format!("{name}=+{size}")] {
+            let said = refused(subject, &["describe", "--variant", &other], "")?;
+            ensure!(
+                said.contains(&format!("{name}={size}")),
+                "it does not say how {other} is written: {said:?}"
+            );
+        }
+    }
     Ok("cell, describe and serve each name what there is".into())
 }
 
@@ -108,6 +121,50 @@ pub(crate) fn refuses_bad_specs(subject: &Subject<'_>) -> Seen {
     Ok("5 bad specs refused".into())
 }
 
+/// A limit that is out of its range is a usage error that tells the range, by hand and in a spec alike.
+pub(crate) fn refuses_bad_limits(subject: &Subject<'_>) -> Seen {
+    let variant = &subject.variant.name;
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--variant", variant];
+    let bad = [
+        ["--workers", "0"],
+        ["--workers", "1000000"],
+        ["--in-flight-limit", "0"],
+        ["--connections-max", "0"],
+        ["--queue-capacity", "0"],
+        ["--queue-capacity", "18446744073709551615"],
+        ["--backlog", "0"],
+        ["--idle-timeout", "0s"],
+        ["--idle-timeout", "500000000000y"],
+        ["--request-timeout", "25h"],
+        ["--drain-timeout", "500000000000y"],
+    ];
+    for limit in &bad {
+        let said = refused_as_usage(subject, &[&serve[..], limit].concat(), "")?;
+        ensure!(said.contains("give 1"), "{limit:?} is refused with {said:?}, which tells no range");
+    }
+    let good = server();
+    let specs = [
+        ServeTask { in_flight_limit: 0, ..good.clone() },
+        ServeTask { connections_max: 0, ..good.clone() },
+        ServeTask { queue_capacity: usize::MAX, ..good.clone() },
+        ServeTask { idle_timeout_ns: u64::MAX, ..good.clone() },
+        ServeTask { request_timeout_ns: 0, ..good },
+    ];
+    for task in &specs {
+        let spec = line(&subject.spec(Task::Serve(task.clone()), Duration::from_secs(1)))?;
+        let said = refused_as_usage(subject, &["cell"], &spec)?;
+        ensure!(said.contains("give 1"), "{task:?} is refused with {said:?}, which tells no range");
+    }
+    Ok(format!("{} bad limits refused by hand, and {} in a spec", bad.len(), specs.len()))
+}
+
+/// Refused, and as the error of whoever asked.
+fn refused_as_usage(subject: &Subject<'_>, arguments: &[&str], input: &str) -> Result<String, Failure> {
+    let (status, said) = refused_with(subject, arguments, input)?;
+    ensure!(status.code() == Some(2), "`{}` ended with {status}, not 2", arguments.join(" "));
+    Ok(said)
+}
+
 fn spec(subject: &Subject<'_>) -> CellSpec {
     subject.spec(Task::Arrivals(burst(&plan("wait=1ms"), 1)), Duration::from_secs(1))
 }
@@ -118,13 +175,21 @@ fn line(spec: &CellSpec) -> Result<String, Failure> {
 
 /// Runs what must be refused: no success, nothing on standard output, one line on standard error.
 fn refused(subject: &Subject<'_>, arguments: &[&str], input: &str) -> Result<String, Failure> {
+    Ok(refused_with(subject, arguments, input)?.1)
+}
+
+fn refused_with(
+    subject: &Subject<'_>,
+    arguments: &[&str],
+    input: &str,
+) -> Result<(ExitStatus, String), Failure> {
     let Ended { status, stdout, stderr } = Program::run(subject.runner, arguments, input, LIMIT)?;
     let what = arguments.join(" ");
     ensure!(!status.success(), "`{what}` ended with success");
     ensure!(status.code().is_some(), "`{what}` ended with {status}");
     ensure!(stdout.is_empty(), "`{what}` wrote {stdout:?} to standard output");
     match &stderr[..] {
-        [line] => Ok(line.clone()),
+        [line] => Ok((status, line.clone())),
         lines => Err(Failure::Wrong(format!("`{what}` said {} lines, not 1: {lines:?}", lines.len()))),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use workload::LoopLag;
+use workload::{LAG_TICK, LoopLag};
 
 use super::metrics::scrape;
 use crate::failure::{Failure, Seen, ensure};
@@ -48,6 +48,11 @@ pub(crate) fn loop_lag_shows_blocking(subject: &Subject<'_>) -> Seen {
     let blocks = 2 * subject.variant.in_flight_limit.unwrap_or(workers);
     let asking = serving.asking(blocks, &run("block=600ms", 1))?;
     serving.await_counts("all blocks over", |counts| counts.completed == blocks)?;
+    // The ticks that were due meanwhile come after the last block, which may be later than its count.
+    let due = u64::try_from(BLOCK.as_nanos() / LAG_TICK.as_nanos()).unwrap_or(u64::MAX);
+    serving.await_snapshot("the ticks of a block", |snapshot| {
+        snapshot.loop_lag.as_ref().is_some_and(|lag| lag.since(&after).count() >= due)
+    })?;
     let late = lag(&mut serving)?.since(&after).max_ns().unwrap_or(0);
     ensure!(
         late >= ns(LATE),

@@ -31,6 +31,7 @@ pub const CHECKS: &[Check] = &[
         description::names_its_variants,
     ),
     always("refuses-bad-specs", "a bad cell spec is refused with one line", description::refuses_bad_specs),
+    server("refuses-bad-limits", "each limit has a range, which is told", description::refuses_bad_limits),
     handler("burst-loses-nothing", "offered = completed, nothing lost", accounts::burst_loses_nothing),
     handler("waits-take-their-time", "no request is over before its plan", accounts::waits_take_their_time),
     handler("compute-burns-cpu", "planned rounds show as CPU time", accounts::compute_burns_cpu),
@@ -97,6 +98,11 @@ pub const CHECKS: &[Check] = &[
         "slow-requests-are-answered-408",
         "also when they trickle",
         timeouts::slow_requests_are_answered_408,
+    ),
+    server(
+        "untaken-answers-time-out",
+        "who takes no answer is let go of",
+        timeouts::untaken_answers_time_out,
     ),
     server("panics-are-answered-500", "connection and capacity live on", panics::panics_are_answered_500),
     always(

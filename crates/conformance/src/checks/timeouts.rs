@@ -3,6 +3,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::client::get;
 use crate::failure::{Seen, ensure};
 use crate::serving::{expect_answer, expect_status};
 use crate::subject::{Subject, ns, plan, server};
@@ -82,4 +83,33 @@ pub(crate) fn slow_requests_are_answered_408(subject: &Subject<'_>) -> Seen {
     drop(long);
     serving.stop()?;
     Ok(format!("408 with a limit of {LIMIT:?}, to a stalled and to a trickling request"))
+}
+
+/// A client that asks and asks and takes no answer is let go of.
+pub(crate) fn untaken_answers_time_out(subject: &Subject<'_>) -> Seen {
+    const REQUESTS: usize = 8000;
+    let mut task = server();
+    task.request_timeout_ns = ns(LIMIT);
+    let mut serving = subject.serve(task)?;
+    let mut client = serving.client()?;
+    // So that it is counted as open before it is awaited to be closed.
+    expect_status(&client.get("/healthz")?, 200, "/healthz")?;
+    let requests = get("/metrics").repeat(REQUESTS);
+    let begin = Instant::now();
+    let after = thread::scope(|scope| {
+        let mut writer = client.duplicate()?;
+        // It ends with an error when the server has closed the connection.
+        scope.spawn(move || writer.send(requests));
+        let let_go = serving.await_counts("no connection", |counts| counts.connections == 0);
+        // Where the server keeps the connection, the writer must not keep this check.
+        client.finish_both_ways()?;
+        let_go?;
+        Ok::<_, crate::failure::Failure>(begin.elapsed())
+    })?;
+    ensure!(
+        after >= LIMIT,
+        "a client that took no answer was let go of after {after:?}, before its {LIMIT:?}"
+    );
+    serving.stop()?;
+    Ok(format!("let go of after {after:.2?}, with a limit of {LIMIT:?}"))
 }
