@@ -1,7 +1,8 @@
 //! How the harness ends: its exit codes, and the one line that goes with a failure.
 
-use std::io;
 use std::process::ExitCode;
+
+use crate::output;
 
 /// What a command came to, where it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,14 +38,7 @@ pub(crate) fn code(result: anyhow::Result<Ending>) -> ExitCode {
         Ok(Ending::Code(code)) => return ExitCode::from(code),
         Err(error) => error,
     };
-    let broken_pipe = |cause: &(dyn std::error::Error + 'static)| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    };
-    if error.chain().any(broken_pipe) {
-        // Whoever read the output has had enough of it.
-        return ExitCode::SUCCESS;
-    }
-    eprintln!("error: {error:#}");
+    output::tell(format_args!("error: {error:#}"));
     let is = |matches: fn(&(dyn std::error::Error + 'static)) -> bool| error.chain().any(matches);
     if is(|cause| cause.is::<Usage>()) {
         ExitCode::from(2)

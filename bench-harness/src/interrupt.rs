@@ -10,6 +10,8 @@ use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::output;
+
 /// Whether the run was told to end. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupt {
@@ -33,7 +35,7 @@ impl Interrupt {
                         cell_control::kill_every_cell();
                         process::exit(130);
                     }
-                    eprintln!("interrupted: ending the cell that runs; once more ends at once");
+                    output::tell("interrupted: ending the cell that runs; once more ends at once");
                 }
             })
             .context("cannot start the thread that listens for signals")?;

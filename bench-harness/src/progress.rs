@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::output;
+
 /// Progress on standard error.
 #[derive(Debug)]
 pub(crate) enum Progress {
@@ -20,7 +22,7 @@ impl Progress {
             return Progress::Silent;
         }
         if !io::stderr().is_terminal() {
-            eprintln!("{cells} cells, about {} s", expected.as_secs().max(1));
+            output::tell(format_args!("{cells} cells, about {} s", expected.as_secs().max(1)));
             return Progress::Lines { done: 0, cells };
         }
         let bar = ProgressBar::new(u64::try_from(cells).unwrap_or(u64::MAX));
@@ -44,7 +46,9 @@ impl Progress {
     pub(crate) fn row(&self, text: &str) {
         match self {
             Progress::Bar(bar) => bar.println(text),
-            Progress::Lines { done, cells } => eprintln!("[{}/{cells}] {text}", done + 1),
+            Progress::Lines { done, cells } => {
+                output::tell(format_args!("[{}/{cells}] {text}", done + 1));
+            }
             Progress::Silent => {}
         }
     }

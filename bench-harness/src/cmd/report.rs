@@ -30,7 +30,7 @@ pub(super) fn write_and_print(cli: &Cli, directory: &Path) -> anyhow::Result<()>
     let (run, groups) = write(directory)?;
     let entries = summary::entries(&groups);
     for warning in report::warnings(&run, &groups) {
-        eprintln!("warning: {warning}");
+        output::tell(format_args!("warning: {warning}"));
     }
     match cli.format {
         Format::Text => output::print(&text(directory, &run, &groups, cli.color.on_stdout()))?,

@@ -26,7 +26,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
             Options { workers, parallel: arguments.parallel, variants, checks: arguments.checks.clone() };
         let watch = |result: &CheckResult| {
             if !arguments.no_progress {
-                eprintln!("{result}");
+                output::tell(result);
             }
         };
         results.extend(conformance::run(&runner, &options, &watch).map_err(anyhow::Error::msg)?);
