@@ -16,15 +16,18 @@ use crate::limit::{MachineLimits, ThreadLimit, Threads};
 use crate::sample::memory_field;
 
 /// The whole of `run.json`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Run {
     pub(crate) format: u32,
     /// As it was typed, without the directory of the executable.
     pub(crate) command: Vec<String>,
     pub(crate) started_at: String,
     pub(crate) ended_at: Option<String>,
-    /// The run was interrupted: some cells are missing.
+    /// Some cells are missing: the run was interrupted, or it failed.
     pub(crate) partial: bool,
+    /// Why it failed.
+    #[serde(default)]
+    pub(crate) error: Option<String>,
     pub(crate) seed: u64,
     /// Of each runtime; one number for each of `cpus`.
     pub(crate) workers: Vec<usize>,
@@ -43,10 +46,13 @@ pub(crate) struct Run {
     pub(crate) runtimes: Vec<Description>,
     /// Executables that are named like runners and could not be used.
     pub(crate) problems: Vec<String>,
+    /// What was wrong with the files of this run when they were read.
+    #[serde(skip)]
+    pub(crate) warnings: Vec<String>,
 }
 
 /// What the harness was built with and from.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Build {
     pub(crate) revision: String,
     /// Whether the tree had changes, where the run was started in the tree that the harness was built from.

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use crate::output;
+use crate::output::tell;
 
 /// What a command came to, where it did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) fn code(result: anyhow::Result<Ending>) -> ExitCode {
         Ok(Ending::Code(code)) => return ExitCode::from(code),
         Err(error) => error,
     };
-    output::tell(format_args!("error: {error:#}"));
+    tell(format_args!("error: {error:#}"));
     let is = |matches: fn(&(dyn std::error::Error + 'static)) -> bool| error.chain().any(matches);
     if is(|cause| cause.is::<Usage>()) {
         ExitCode::from(2)
@@ -51,7 +51,32 @@ pub(crate) fn code(result: anyhow::Result<Ending>) -> ExitCode {
     }
 }
 
+/// What a run came to that was closed afterwards. Where both failed, the run's own failure is the one that is told and
+/// that decides the exit code: what follows it, such as a report on a full disk, is its consequence.
+pub(crate) fn first(outcome: anyhow::Result<()>, closed: anyhow::Result<Ending>) -> anyhow::Result<Ending> {
+    let Err(error) = outcome else { return closed };
+    if let Err(consequence) = closed {
+        tell(format_args!("warning: the run could not be closed either: {consequence:#}"));
+    }
+    Err(error)
+}
+
 /// A usage error, as an `anyhow` one.
 pub(crate) fn usage(what: impl Into<String>) -> anyhow::Error {
     Usage(what.into()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_is_the_one_that_is_told() {
+        let failed = |what: &str| Err(usage(what));
+        let told = |outcome, closed| first(outcome, closed).map_err(|error: anyhow::Error| error.to_string());
+        assert_eq!(told(Ok(()), Ok(Ending::Interrupted)), Ok(Ending::Interrupted));
+        assert_eq!(told(Ok(()), failed("report").map(|()| Ending::Done)), Err("report".into()));
+        assert_eq!(told(failed("run"), Ok(Ending::Done)), Err("run".into()));
+        assert_eq!(told(failed("run"), failed("report").map(|()| Ending::Done)), Err("run".into()));
+    }
 }

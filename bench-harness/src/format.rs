@@ -1,4 +1,6 @@
-//! Figures for people: digits grouped, times in the unit that suits them.
+//! Figures and words for people: digits grouped, times in the unit that suits them, and no control characters.
+
+use std::borrow::Cow;
 
 /// `1,234,567`
 pub(crate) fn count(number: u64) -> String {
@@ -43,6 +45,17 @@ pub(crate) fn metric(name: &str, value: f64) -> String {
     }
 }
 
+/// The text with its control characters written as what they are, such as `\u{1b}` and `\n`: a runner's words must not
+/// move a cursor, end a line of a report, or colour a terminal.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escaped =
+        |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
+    Cow::Owned(text.chars().map(escaped).collect())
+}
+
 /// A figure that is known to be whole and not negative.
 #[expect(
     clippy::cast_possible_truncation,
@@ -56,6 +69,12 @@ pub(crate) fn whole(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn control_characters_become_text() {
+        assert_eq!(printable("it died: é | ok"), "it died: é | ok");
+        assert_eq!(printable("\x1b[31mred\x07\r\n\t\u{9b}2J\x7f"), r"\u{1b}[31mred\u{7}\r\n\t\u{9b}2J\u{7f}");
+    }
 
     #[test]
     fn figures_read_well() {

@@ -10,7 +10,7 @@ use anyhow::Context;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::output;
+use crate::output::tell;
 
 /// Whether the run was told to end. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ impl Interrupt {
                         cell_control::kill_every_cell();
                         process::exit(130);
                     }
-                    output::tell("interrupted: ending the cell that runs; once more ends at once");
+                    tell(format_args!("interrupted: ending the cell that runs; once more ends at once"));
                 }
             })
             .context("cannot start the thread that listens for signals")?;

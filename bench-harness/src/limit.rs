@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::format::printable;
 use crate::sample::{CpuUse, Sample};
 
 mod machine;
@@ -183,16 +184,21 @@ fn failures(observed: &Observed, _: &MachineLimits) -> Option<Limit> {
 
 fn limit<const N: usize>(name: &str, censored: bool, evidence: [(&str, Value); N]) -> Limit {
     let evidence = evidence.into_iter().filter(|(_, value)| !value.is_null());
+    // A runner's own words may be in it.
+    let plain = |value: Value| match value {
+        Value::String(words) => printable(&words).into(),
+        other => other,
+    };
     Limit {
         name: name.to_owned(),
         censored,
-        evidence: evidence.map(|(name, value)| (name.to_owned(), value)).collect(),
+        evidence: evidence.map(|(name, value)| (name.to_owned(), plain(value))).collect(),
     }
 }
 
 fn with_words(observed: &Observed, mut limit: Limit) -> Limit {
     if let Some(words) = observed.said.first() {
-        limit.evidence.insert("said".to_owned(), words.clone().into());
+        limit.evidence.insert("said".to_owned(), printable(words).into());
     }
     limit
 }

@@ -1,9 +1,11 @@
-//! What the harness says: results on standard output, in the format that was asked for, and all else on standard error.
+//! Results on standard output, in the format that was asked for, and lines for people on standard error.
 
 use std::fmt;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use anyhow::Context;
+
+use crate::format::printable;
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -42,10 +44,22 @@ impl Color {
     }
 }
 
-/// Writes to standard output. A reader that has had enough of it is no error, and what there is to do is done all the
-/// same: the exit code tells of the work and not of its reader.
+/// Nobody reads standard output any more. It is no failure: what a command came to stands.
+#[derive(Debug, thiserror::Error)]
+#[error("nobody reads standard output")]
+pub(crate) struct Unread;
+
+/// Writes to standard output. Where nobody reads it any more, the rest is let go, and the command ends as it would have.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    write(io::stdout().lock(), text).context("cannot write to standard output")
+    match print_to_reader(text) {
+        Err(error) if error.is::<Unread>() => Ok(()),
+        other => other,
+    }
+}
+
+/// Writes to standard output, where there is no use in going on without a reader: that is the error [`Unread`].
+pub(crate) fn print_to_reader(text: &str) -> anyhow::Result<()> {
+    write(io::stdout().lock(), text)
 }
 
 /// Writes a value as JSON to standard output.
@@ -55,17 +69,18 @@ pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     print(&text)
 }
 
-/// Says a line on standard error. Where that is closed or full there is nobody to tell, and no reason to end.
+/// Writes a line to standard error, and lets it go where nobody reads it: `eprintln!` would panic. A runner's words may
+/// be in it, and reach no terminal as anything but text.
 pub(crate) fn tell(line: impl fmt::Display) {
     // Formatted first, so that the line is written whole.
-    let line = format!("{line}\n");
-    let _nobody = io::stderr().lock().write_all(line.as_bytes());
+    let line = format!("{}\n", printable(&line.to_string()));
+    let _unread = io::stderr().lock().write_all(line.as_bytes());
 }
 
-fn write(mut output: impl Write, text: &str) -> io::Result<()> {
+fn write(mut output: impl Write, text: &str) -> anyhow::Result<()> {
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Unread.into()),
+        written => written.context("cannot write to standard output"),
     }
 }
 
@@ -74,7 +89,7 @@ mod tests {
     use super::*;
 
     /// A file that fails as it is told to.
-    struct Failing(io::ErrorKind);
+    struct Failing(ErrorKind);
 
     impl Write for Failing {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
@@ -88,9 +103,9 @@ mod tests {
 
     #[test]
     fn a_reader_may_leave_and_a_full_disk_is_an_error() {
-        write(Failing(io::ErrorKind::BrokenPipe), "text").unwrap();
-        let error = write(Failing(io::ErrorKind::StorageFull), "text").unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert!(write(Failing(ErrorKind::BrokenPipe), "text").unwrap_err().is::<Unread>());
+        let error = write(Failing(ErrorKind::StorageFull), "text").unwrap_err();
+        assert_eq!(error.downcast_ref::<io::Error>().map(io::Error::kind), Some(ErrorKind::StorageFull));
         let mut taken = Vec::new();
         write(&mut taken, "text").unwrap();
         assert_eq!(taken, b"text");

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::output;
+use crate::format::printable;
+use crate::output::tell;
 
 /// Progress on standard error.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ impl Progress {
             return Progress::Silent;
         }
         if !io::stderr().is_terminal() {
-            output::tell(format_args!("{cells} cells, about {} s", expected.as_secs().max(1)));
+            tell(format_args!("{cells} cells, about {} s", expected.as_secs().max(1)));
             return Progress::Lines { done: 0, cells };
         }
         let bar = ProgressBar::new(u64::try_from(cells).unwrap_or(u64::MAX));
@@ -45,10 +46,8 @@ impl Progress {
     /// A row was made.
     pub(crate) fn row(&self, text: &str) {
         match self {
-            Progress::Bar(bar) => bar.println(text),
-            Progress::Lines { done, cells } => {
-                output::tell(format_args!("[{}/{cells}] {text}", done + 1));
-            }
+            Progress::Bar(bar) => bar.println(printable(text)),
+            Progress::Lines { done, cells } => tell(format_args!("[{}/{cells}] {text}", done + 1)),
             Progress::Silent => {}
         }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::contestant::FLOOR;
 use crate::environment::Run;
 use crate::experiment::Experiment;
-use crate::format::{count, metric, ns, whole};
+use crate::format::{count, metric, ns, printable, whole};
 use crate::row::Status;
 use crate::summary::Group;
 use crate::table::Table;
@@ -32,7 +32,7 @@ pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
     let mut text = format!("# {}\n\n", run.experiments.join(", "));
     let warnings = warnings(run, groups);
     for warning in &warnings {
-        let _ = writeln!(text, "> **Warning:** {warning}\n");
+        let _ = writeln!(text, "> **Warning:** {}\n", sentence(warning));
     }
     text.push_str("## What was found\n\n");
     let findings = [findings(groups), ties(run, groups)].concat();
@@ -40,7 +40,7 @@ pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
         text.push_str("Nothing: no cell has figures.\n");
     }
     for finding in findings {
-        let _ = writeln!(text, "* {finding}");
+        let _ = writeln!(text, "* {}", sentence(&finding));
     }
     for section in sections(groups) {
         let _ = write!(text, "\n## {}\n\n{}", section.title, section.table.markdown());
@@ -50,6 +50,11 @@ pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
     text.push('\n');
     text.push_str(&machine::markdown(run));
     text
+}
+
+/// A sentence in Markdown, in which a runner's words may stand: on one line, and with no tag.
+fn sentence(text: &str) -> String {
+    printable(text).replace('<', "\\<")
 }
 
 const HOW_TO_READ: &str = "\

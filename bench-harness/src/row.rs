@@ -10,6 +10,8 @@ use statistics::Percentile;
 
 use crate::percentile::percentile_ns;
 
+use crate::format::printable;
+
 /// The version of the row format.
 pub(crate) const FORMAT: u32 = 1;
 
@@ -139,7 +141,8 @@ impl Row {
             repetition,
             order: 0,
             status,
-            reason,
+            // A runner's own words may be in it.
+            reason: reason.map(|reason| printable(&reason).into_owned()),
             metrics: BTreeMap::new(),
             limited_by: None,
             censored: None,

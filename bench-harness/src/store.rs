@@ -1,7 +1,7 @@
 //! The directory of a run: rows are appended as they are made, other files are written whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -9,7 +9,11 @@ use serde::Serialize;
 
 use crate::environment::Run;
 use crate::exit::usage;
-use crate::row::{FORMAT, Row};
+use crate::row::Row;
+
+mod read;
+
+pub(crate) use read::read;
 
 const RUN: &str = "run.json";
 const ROWS: &str = "cells.jsonl";
@@ -20,30 +24,35 @@ pub(crate) struct Store {
     directory: PathBuf,
     rows: File,
     count: u64,
+    /// The length of all rows that are whole.
+    bytes: u64,
 }
 
 impl Store {
-    /// Makes the directory: `out`, or a new one under `reports/` with this date and slug.
-    pub(crate) fn create(out: Option<&Path>, date: &str, slug: &str) -> anyhow::Result<Store> {
+    /// Makes the directory: `out`, or a new one under `reports/` with this date and slug. It begins with `run.json`.
+    ///
+    /// # Errors
+    ///
+    /// A usage error where `out` is no directory, or holds anything: a report among files of others would not be found
+    /// again, and one run must not look like a part of another.
+    pub(crate) fn create(out: Option<&Path>, date: &str, slug: &str, run: &Run) -> anyhow::Result<Store> {
         let directory = match out {
-            Some(out) => {
-                fs::create_dir_all(out)
-                    .with_context(|| format!("cannot make the directory {}", out.display()))?;
-                out.to_owned()
-            }
+            Some(out) => empty(out)?,
             None => fresh(Path::new("reports"), date, slug)?,
         };
         let path = directory.join(ROWS);
         let rows =
             OpenOptions::new().append(true).create_new(true).open(&path).map_err(|error| {
                 match error.kind() {
-                    ErrorKind::AlreadyExists => {
-                        usage(format!("{} holds a run already; name another directory", directory.display()))
-                    }
+                    ErrorKind::AlreadyExists => is_taken(&directory, ROWS),
                     _ => anyhow::Error::new(error).context(format!("cannot make {}", path.display())),
                 }
             })?;
-        Ok(Store { directory, rows, count: 0 })
+        write_run(&directory, run).inspect_err(|_| {
+            // Nothing was measured: the directory is left as empty as it was, for another try.
+            let _removed = fs::remove_file(&path);
+        })?;
+        Ok(Store { directory, rows, count: 0, bytes: 0 })
     }
 
     pub(crate) fn directory(&self) -> &Path {
@@ -52,12 +61,21 @@ impl Store {
 
     /// Appends a row, numbered in the order in which rows come, and hands it back.
     pub(crate) fn append(&mut self, mut row: Row) -> anyhow::Result<Row> {
-        self.count += 1;
-        row.order = self.count;
+        row.order = self.count + 1;
         let mut line = serde_json::to_vec(&row).context("cannot encode a row")?;
         line.push(b'\n');
         // One write a row: a reader sees whole lines, whenever the harness ends.
-        self.rows.write_all(&line).context("cannot write a row")?;
+        if let Err(error) = self.rows.write_all(&line) {
+            // A disk that is full may have taken the beginning of the row. Where that cannot be taken back, a reader
+            // leaves out a last line that is cut.
+            let _taken_back = self.rows.set_len(self.bytes);
+            let at = self.directory.join(ROWS);
+            return Err(error).with_context(|| {
+                format!("cannot write a row to {}, which has {} whole ones", at.display(), self.count)
+            });
+        }
+        self.count = row.order;
+        self.bytes = self.bytes.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
         Ok(row)
     }
 }
@@ -74,7 +92,8 @@ pub(crate) fn write_run(directory: &Path, run: &Run) -> anyhow::Result<()> {
     write_json(directory, RUN, run)
 }
 
-/// Writes a file whole: a temporary one beside it, then renamed.
+/// Writes a file whole: a temporary one beside it, then renamed. Where that fails, what was there before stays, and the
+/// temporary one does not.
 pub(crate) fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     let (path, temporary) = (directory.join(name), directory.join(format!(".{name}.tmp")));
     let write = || -> std::io::Result<()> {
@@ -83,27 +102,39 @@ pub(crate) fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<
         file.sync_all()?;
         fs::rename(&temporary, &path)
     };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    write()
+        .inspect_err(|_| {
+            let _removed = fs::remove_file(&temporary);
+        })
+        .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Reads a run back.
-pub(crate) fn read(directory: &Path) -> anyhow::Result<(Run, Vec<Row>)> {
-    let path = directory.join(RUN);
-    let text = fs::read_to_string(&path).map_err(|error| {
-        usage(format!("{} holds no run: cannot read {RUN}: {error}", directory.display()))
-    })?;
-    let run = serde_json::from_str(&text).with_context(|| format!("{} is damaged", path.display()))?;
-    let path = directory.join(ROWS);
-    let file = File::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
-    let mut rows = Vec::new();
-    for (index, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.with_context(|| format!("cannot read {}", path.display()))?;
-        let at = || format!("{} line {}", path.display(), index + 1);
-        let row: Row = serde_json::from_str(&line).with_context(|| format!("{} is no row", at()))?;
-        anyhow::ensure!(row.format == FORMAT, "{} is of format {}, not {FORMAT}", at(), row.format);
-        rows.push(row);
+/// The directory that was named: a new one, or one that is there and empty.
+fn empty(out: &Path) -> anyhow::Result<PathBuf> {
+    let cannot = |error: std::io::Error| {
+        usage(format!("cannot make the directory {}: {error}; name another with --out", out.display()))
+    };
+    if out.exists() && !out.is_dir() {
+        return Err(usage(format!("{} is no directory; name a new one with --out", out.display())));
     }
-    Ok((run, rows))
+    fs::create_dir_all(out).map_err(cannot)?;
+    let mut names = Vec::new();
+    for entry in fs::read_dir(out).map_err(cannot)? {
+        names.push(entry.map_err(cannot)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort_unstable();
+    match names.iter().find(|name| [RUN, ROWS].contains(&name.as_str())).or(names.first()) {
+        Some(name) => Err(is_taken(out, name)),
+        None => Ok(out.to_owned()),
+    }
+}
+
+fn is_taken(directory: &Path, by: &str) -> anyhow::Error {
+    let what = match by {
+        RUN | ROWS => "holds a run already".to_owned(),
+        other => format!("is not empty: it holds {other:?}"),
+    };
+    usage(format!("{} {what}; name a new directory with --out", directory.display()))
 }
 
 fn fresh(parent: &Path, date: &str, slug: &str) -> anyhow::Result<PathBuf> {
@@ -121,41 +152,4 @@ fn fresh(parent: &Path, date: &str, slug: &str) -> anyhow::Result<PathBuf> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::row::{CellId, Status};
-
-    fn row() -> Row {
-        let cell = CellId {
-            experiment: "capacity.burst".into(),
-            runtime: "tokio".into(),
-            variant: "multi-thread".into(),
-            params: std::collections::BTreeMap::new(),
-        };
-        Row::without_figures(cell, 1, Status::Failed, "it died")
-    }
-
-    #[test]
-    fn rows_are_on_disk_as_they_come() {
-        let parent = tempfile::tempdir().unwrap();
-        let out = parent.path().join("run");
-        let mut store = Store::create(Some(&out), "2025-12-02", "capacity").unwrap();
-        store.append(row()).unwrap();
-        assert_eq!(store.append(row()).unwrap().order, 2);
-        let text = fs::read_to_string(out.join(ROWS)).unwrap();
-        assert_eq!(text.lines().count(), 2);
-        assert!(text.ends_with('\n'));
-        let error = Store::create(Some(&out), "2025-12-02", "capacity").unwrap_err().to_string();
-        assert!(error.contains("holds a run already"), "{error}");
-        let error = read(&out).unwrap_err().to_string();
-        assert!(error.contains("holds no run"), "{error}");
-    }
-
-    #[test]
-    fn runs_of_one_day_have_directories_of_their_own() {
-        let parent = tempfile::tempdir().unwrap();
-        let name = || fresh(parent.path(), "2025-12-02", "capacity").unwrap();
-        assert!(name().ends_with("2025-12-02-capacity"));
-        assert!(name().ends_with("2025-12-02-capacity-2"));
-    }
-}
+mod tests;

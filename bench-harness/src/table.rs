@@ -1,5 +1,7 @@
 //! A table, as text for a terminal, as Markdown, and as CSV.
 
+use crate::format::printable;
+
 /// Rows of cells under a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
@@ -12,10 +14,10 @@ impl Table {
         Table { header: header.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
     }
 
-    /// Adds a row, which has as many cells as the header.
+    /// Adds a row, which has as many cells as the header. Control characters become text, so that a cell is one line.
     pub(crate) fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.header.len(), "{row:?}");
-        self.rows.push(row);
+        self.rows.push(row.iter().map(|cell| printable(cell).into_owned()).collect());
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -41,7 +43,7 @@ impl Table {
     /// A table in Markdown.
     pub(crate) fn markdown(&self) -> String {
         let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
-        let escaped = |row: &Vec<String>| row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        let escaped = |row: &Vec<String>| row.iter().map(|cell| markdown_cell(cell)).collect();
         let rule = (0..self.header.len())
             .map(|column| if self.is_left(column) { "---".to_owned() } else { "---:".to_owned() });
         let mut text = line(escaped(&self.header)) + &line(rule.collect());
@@ -77,6 +79,19 @@ impl Table {
     }
 }
 
+/// Words in a cell of Markdown: a bar would end it, a backslash could take the bar's escape away, and a bracket could
+/// begin a tag.
+fn markdown_cell(cell: &str) -> String {
+    let mut escaped = String::with_capacity(cell.len());
+    for letter in cell.chars() {
+        if matches!(letter, '\\' | '|' | '<') {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,6 +122,14 @@ threads:pool=200   5.012 s  a | b, \"c\"
             "{markdown}"
         );
         assert!(markdown.contains("a \\| b"));
+        let mut hostile = Table::new(&["reason"]);
+        hostile.push(vec!["a\\| b\n| <script>\x1b[2J".into()]);
+        assert!(
+            hostile.markdown().ends_with("| a\\\\\\| b\\\\n\\| \\<script>\\\\u{1b}[2J |\n"),
+            "{}",
+            hostile.markdown()
+        );
+        assert_eq!(hostile.text(false).lines().count(), 2);
         assert!(table().csv().ends_with("threads:pool=200,5.012 s,\"a | b, \"\"c\"\"\"\r\n"));
     }
 }

@@ -16,7 +16,7 @@ use crate::contestant::{Contestant, FLOOR, Field};
 use crate::doctor;
 use crate::environment::Machine;
 use crate::estimate;
-use crate::exit::{Ending, Unverified, usage};
+use crate::exit::{self, Ending, Unverified, usage};
 use crate::experiment::{Experiment, Size, Values};
 use crate::interrupt::Interrupt;
 use crate::matrix::{Cell, Point};
@@ -112,9 +112,11 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let mut figures = Figures::default();
     let outcome = measure(&contestant, &turns, &mut session, &mut progress, &mut figures);
     progress.finish();
-    let ending = session.close(&outcome)?;
-    report::write(session.directory())?;
-    outcome?;
+    let closed = session.close(&outcome).and_then(|ending| {
+        report::write(session.directory())?;
+        Ok(ending)
+    });
+    let ending = exit::first(outcome, closed)?;
     let judgement = figures.judge(&rule);
     if ending == Ending::Interrupted && judgement.metrics.is_empty() {
         return Ok(ending);

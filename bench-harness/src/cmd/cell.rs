@@ -7,7 +7,7 @@ use crate::contestant::Field;
 use crate::environment::Machine;
 use crate::exit::{Ending, usage};
 use crate::experiment::{Experiment, Size, Values};
-use crate::format::metric;
+use crate::format::{metric, printable};
 use crate::interrupt::Interrupt;
 use crate::matrix;
 use crate::measure::{Bench, Ceiling};
@@ -46,15 +46,19 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     };
     let (mut order, mut has_failed) = (0, false);
     for cell in matrix::cells(&bench.values, &[experiment], &contestants, Some(1), arguments.seed) {
-        bench.measure(&cell, &mut |mut row| {
+        let outcome = bench.measure(&cell, &mut |mut row| {
             order += 1;
             row.order = order;
             has_failed |= matches!(row.status, Status::Failed | Status::Invalid);
             match cli.format {
-                Format::Text => output::print(&text(&row, &cell.contestant.label)),
-                Format::Json | Format::Csv => output::print(&(serde_json::to_string(&row)? + "\n")),
+                Format::Text => output::print_to_reader(&text(&row, &cell.contestant.label)),
+                Format::Json | Format::Csv => output::print_to_reader(&(serde_json::to_string(&row)? + "\n")),
             }
-        })?;
+        });
+        match outcome {
+            Err(error) if error.is::<output::Unread>() => break,
+            other => other?,
+        }
         if bench.interrupt.is_raised() {
             return Ok(Ending::Interrupted);
         }
@@ -79,7 +83,7 @@ fn text(row: &Row, label: &str) -> String {
         let _ = writeln!(text, "  {:24} {limit}", "limited by");
     }
     for (name, value) in &row.evidence {
-        let _ = writeln!(text, "  {name:24} {value}");
+        let _ = writeln!(text, "  {name:24} {}", printable(&value.to_string()));
     }
     for check in row.checks.iter().filter(|check| !check.ok) {
         let _ = writeln!(text, "  check {} failed: {} against {}", check.name, check.value, check.limit);

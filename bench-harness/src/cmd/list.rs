@@ -9,7 +9,7 @@ use crate::cli::Cli;
 use crate::contestant::Field;
 use crate::exit::Ending;
 use crate::experiment::Experiment;
-use crate::format::count;
+use crate::format::{count, printable};
 use crate::output::{self, Format};
 use crate::place::Place;
 use crate::table::Table;
@@ -51,11 +51,11 @@ fn text(listed: &Listed<'_>, bold: bool) -> String {
                 .variant
                 .as_ref()
                 .map_or_else(|| runtime.runtime.clone(), |variant| runtime.label(variant));
-            let _ = writeln!(text, "{who} refuses {}: {}", refusal.ability, refusal.reason);
+            let _ = writeln!(text, "{who} refuses {}: {}", refusal.ability, printable(&refusal.reason));
         }
     }
     for problem in &listed.problems {
-        let _ = writeln!(text, "left out: {problem}");
+        let _ = writeln!(text, "left out: {}", printable(problem));
     }
     text.push('\n');
     let mut experiments = Table::new(&["experiment", "question"]);

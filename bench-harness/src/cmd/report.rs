@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::cli::Cli;
 use crate::environment::Run;
 use crate::exit::Ending;
+use crate::format::printable;
 use crate::output::{self, Format};
 use crate::report;
 use crate::store;
@@ -46,7 +47,7 @@ fn text(directory: &Path, run: &Run, groups: &[Group], bold: bool) -> String {
         let _ = writeln!(text, "{}\n\n{}", section.title, section.table.text(bold));
     }
     for finding in [report::findings(groups), report::ties(run, groups)].concat() {
-        let _ = writeln!(text, "* {finding}");
+        let _ = writeln!(text, "* {}", printable(&finding));
     }
     let _ = writeln!(text, "\nThe report is {}", directory.join("report.md").display());
     text

@@ -10,7 +10,7 @@ use crate::contestant::Field;
 use crate::doctor;
 use crate::environment::Machine;
 use crate::estimate;
-use crate::exit::Ending;
+use crate::exit::{self, Ending};
 use crate::experiment::{Experiment, Size, Values};
 use crate::interrupt::Interrupt;
 use crate::matrix::{self, Cell};
@@ -67,9 +67,11 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let mut progress = Progress::new(cells.len(), estimates.iter().sum(), !arguments.no_progress);
     let outcome = measure(&bench, &cells, &mut session, &mut progress);
     progress.finish();
-    let ending = session.close(&outcome)?;
-    report::write_and_print(cli, session.directory())?;
-    outcome.map(|()| ending)
+    let closed = session.close(&outcome).and_then(|ending| {
+        report::write_and_print(cli, session.directory())?;
+        Ok(ending)
+    });
+    exit::first(outcome, closed)
 }
 
 fn measure(

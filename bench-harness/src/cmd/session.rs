@@ -53,6 +53,7 @@ impl Session {
             ended_at: None,
             // Until it has ended: a harness that is killed cannot say so any more.
             partial: true,
+            error: None,
             seed: opening.seed,
             workers: opening.places.iter().map(|place| place.workers).collect(),
             cpus: opening.cpus.to_vec(),
@@ -70,10 +71,10 @@ impl Session {
                 .map(|problem| format!("{}: {}", file_name(&problem.path), problem.reason))
                 .collect(),
             machine: opening.machine,
+            warnings: Vec::new(),
         };
         let date = record.started_at.split('T').next().unwrap_or_default();
-        let store = Store::create(opening.out, date, opening.slug)?;
-        store::write_run(store.directory(), &record)?;
+        let store = Store::create(opening.out, date, opening.slug, &record)?;
         Ok(Session { record, store, interrupt })
     }
 
@@ -108,6 +109,7 @@ impl Session {
     /// Writes how the run ended. `outcome` is what came of measuring.
     pub(super) fn close(&mut self, outcome: &anyhow::Result<()>) -> anyhow::Result<Ending> {
         self.record.partial = self.is_interrupted() || outcome.is_err();
+        self.record.error = outcome.as_ref().err().map(|error| format!("{error:#}"));
         self.record.noise_after = Some(Noise::read());
         self.record.ended_at = Some(now());
         store::write_run(self.store.directory(), &self.record)?;

@@ -7,6 +7,7 @@ use conformance::{CHECKS, CheckResult, Options, Verdict};
 use crate::cli::{Cli, Verify as Arguments};
 use crate::contestant::{Contestant, Field};
 use crate::exit::{Ending, Unverified, usage};
+use crate::format::printable;
 use crate::output::{self, Format};
 use crate::place::Place;
 use crate::suggest;
@@ -26,7 +27,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
             Options { workers, parallel: arguments.parallel, variants, checks: arguments.checks.clone() };
         let watch = |result: &CheckResult| {
             if !arguments.no_progress {
-                output::tell(result);
+                output::tell(format_args!("{result}"));
             }
         };
         results.extend(conformance::run(&runner, &options, &watch).map_err(anyhow::Error::msg)?);
@@ -56,8 +57,11 @@ fn by_runner(contestants: Vec<Contestant>) -> Vec<(PathBuf, Vec<String>)> {
 
 /// The failures, and the counts.
 fn text(results: &[CheckResult]) -> String {
-    let failures: String =
-        results.iter().filter(|result| result.failed()).map(|result| format!("{result}\n")).collect();
+    let failures: String = results
+        .iter()
+        .filter(|result| result.failed())
+        .map(|result| printable(&result.to_string()).into_owned() + "\n")
+        .collect();
     let count = |is: fn(&Verdict) -> bool| results.iter().filter(|result| is(&result.verdict)).count();
     format!(
         "{failures}{} passed, {} refused with a reason, {} failed\n",

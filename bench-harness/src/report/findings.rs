@@ -8,8 +8,15 @@ use crate::experiment::Experiment;
 pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
     let mut warnings = Vec::new();
     if run.partial {
-        warnings.push("the run was interrupted: some cells are missing".to_owned());
+        warnings.push(match (&run.error, &run.ended_at) {
+            (Some(error), _) => format!("the run failed, and some cells are missing: {error}"),
+            (None, Some(_)) => {
+                "the run was interrupted, or its rows were cut: some cells are missing".to_owned()
+            }
+            (None, None) => "the run has not ended, or was killed: some cells are missing".to_owned(),
+        });
     }
+    warnings.extend(run.warnings.iter().cloned());
     if run.build.profile.as_deref() == Some("debug") {
         warnings.push("this is a debug build, whose figures mean little; build with --release".to_owned());
     }

@@ -3,13 +3,14 @@
 use std::fmt::Write;
 
 use super::Run;
-use crate::format::count;
+use crate::format::{count, printable};
 
 /// Machine, build and command, as Markdown.
 pub(super) fn markdown(run: &Run) -> String {
     let mut text = "## The machine and the command\n\n".to_owned();
     let mut line = |name: &str, value: Option<String>| {
-        let _ = writeln!(text, "* {name}: {}", value.unwrap_or_else(|| "not available".to_owned()));
+        let value = value.unwrap_or_else(|| "not available".to_owned());
+        let _ = writeln!(text, "* {name}: {}", printable(&value));
     };
     let machine = &run.machine;
     let cpus = machine.cpus.map(|cpus| format!(", {cpus} CPUs for this process")).unwrap_or_default();
@@ -50,7 +51,7 @@ pub(super) fn markdown(run: &Run) -> String {
     line("seed", Some(run.seed.to_string()));
     line("began", Some(run.started_at.clone()));
     line("ended", run.ended_at.clone());
-    let _ = write!(text, "\n```\n{}\n```\n", run.command.join(" "));
+    let _ = write!(text, "\n```\n{}\n```\n", printable(&run.command.join(" ")));
     text
 }
 

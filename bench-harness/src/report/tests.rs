@@ -40,6 +40,7 @@ fn run() -> Run {
         started_at: "2025-12-02T09:00:00Z".into(),
         ended_at: Some("2025-12-02T09:01:00Z".into()),
         partial: false,
+        error: None,
         seed: 7,
         workers: vec![2],
         cpus: vec![],
@@ -73,6 +74,7 @@ fn run() -> Run {
             runtime("tokio", &["multi-thread", "current-thread"]),
         ],
         problems: vec!["runtime-old: was built at revision 000, and this harness at abc".into()],
+        warnings: vec![],
     }
 }
 

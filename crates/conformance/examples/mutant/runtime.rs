@@ -61,6 +61,7 @@ impl Runtime for Mutant {
         offloads(*fault).then_some(512)
     }
 
+    #[expect(clippy::print_stderr, reason = "to panic where standard error is full is this mutant's fault")]
     fn start(fault: Fault, _config: &RuntimeConfig) -> io::Result<Mutant> {
         if fault == Fault::NeedsStandardError {
             eprintln!("mutant: it begins");
