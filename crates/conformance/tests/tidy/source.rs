@@ -91,15 +91,6 @@ const IMPURE: [&str; 14] = [
 const HANDLERS: [&str; 4] =
     ["crates/runtime-", "crates/execution-model/", "crates/workload/", "crates/readiness-loop/"];
 
-/// What a runner is built from.
-const PROGRAMS: [&str; 5] = [
-    "bench-harness/src/",
-    "crates/execution-model/src/",
-    "crates/readiness-loop/",
-    "crates/runner/",
-    "crates/runtime-",
-];
-
 fn pure_crates_stay_pure(tree: &Tree) -> Vec<String> {
     lines_in(tree, &PURE, |line| IMPURE.iter().any(|token| has_token(line, token)))
 }
