@@ -43,10 +43,14 @@ pub struct Ready {
 }
 
 /// The runtime is down.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stopped {
     /// Requests that were accepted and had not finished by the drain deadline.
     pub unfinished: u64,
+    /// The server's counts after its drain, for a server.
+    pub server: Option<ServerCounts>,
+    /// What the process, and the children that it has reaped, used up to here.
+    pub usage: Usage,
 }
 
 /// Counts and usage, read at one instant by a thread outside the runtime.

@@ -159,6 +159,6 @@ pub trait Server: Send + 'static {
     fn state(&self) -> &ServerState;
 
     /// Stops accepting, closes idle connections, finishes what is in flight, and ends by `deadline`.
-    /// Returns how many accepted requests had not finished by then.
-    fn drain(self, deadline: Instant) -> u64;
+    /// Returns how many accepted requests had not finished by then. What it has counted can still be read.
+    fn drain(&mut self, deadline: Instant) -> u64;
 }

@@ -75,7 +75,7 @@ impl Server for LoopServer {
         &self.state
     }
 
-    fn drain(self, deadline: Instant) -> u64 {
+    fn drain(&mut self, deadline: Instant) -> u64 {
         self.state.start_draining();
         self.sender.wake();
         while !self.thread.is_finished() && Instant::now() < deadline {

@@ -78,7 +78,7 @@ pub(crate) trait RunningServer: Send {
     fn address(&self) -> SocketAddr;
     fn counts(&self) -> ServerCounts;
     fn loop_lag(&self) -> LoopLag;
-    fn drain(self: Box<Self>, deadline: Instant) -> u64;
+    fn drain(&mut self, deadline: Instant) -> u64;
 }
 
 impl<S: Server> RunningServer for S {
@@ -94,7 +94,7 @@ impl<S: Server> RunningServer for S {
         self.state().loop_lag()
     }
 
-    fn drain(self: Box<Self>, deadline: Instant) -> u64 {
-        Server::drain(*self, deadline)
+    fn drain(&mut self, deadline: Instant) -> u64 {
+        Server::drain(self, deadline)
     }
 }

@@ -7,15 +7,16 @@ mod stages;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use cell_protocol::{CellSpec, Command, Event, PROTOCOL, Snapshot, Task};
+use cell_protocol::{CellSpec, Command, Event, PROTOCOL, Snapshot, Stopped, Task};
 use execution_model::server::ServerState;
 use execution_model::{Runtime, RuntimeConfig, VariantInfo, checked_drain};
 use load_driver::pace;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
+use workload::ServerCounts;
 
 use crate::abilities::{Abilities, Support};
 use crate::ending::usage;
@@ -121,6 +122,20 @@ fn ends_with_the_process<T>(runtime: T) -> ManuallyDrop<T> {
 fn snapshot<R: Runtime>(runtime: &R) -> Snapshot {
     let usage = used(&runtime.worker_processes());
     Snapshot { at_monotonic_ns: pace::monotonic_ns(), server: None, loop_lag: None, requests: None, usage }
+}
+
+/// Ends the runtime and says so, with what a server has counted to its end.
+fn stopped<R: Runtime>(
+    runtime: R,
+    deadline: Instant,
+    unfinished: u64,
+    server: Option<ServerCounts>,
+) -> anyhow::Result<()> {
+    // Those that have ended by then are counted as children.
+    let workers = runtime.worker_processes();
+    let timed_out = runtime.shutdown(deadline).is_err();
+    let unfinished = unfinished.max(u64::from(timed_out));
+    say(&Event::Stopped(Stopped { unfinished, server, usage: used(&workers) }))
 }
 
 /// The harness's commands as they come, until it is gone.

@@ -46,7 +46,7 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
     let label = format!("{}:{}", R::INFO.id, info.name);
     refuse_useless_threads(&info, offload_threads)?;
     let runtime = R::start(variant, &config).context("the runtime cannot start")?;
-    let server = (server_ability.serve)(&runtime, &listen, ServerState::new(limits, info))?;
+    let mut server = (server_ability.serve)(&runtime, &listen, ServerState::new(limits, info))?;
     let address = server.address();
     tell(format_args!("{label} on http://{address}/run/PLAN, /healthz, /metrics; interrupt to drain"));
 

@@ -82,7 +82,7 @@ impl Server for Prefork {
         &self.state
     }
 
-    fn drain(self, deadline: Instant) -> u64 {
+    fn drain(&mut self, deadline: Instant) -> u64 {
         // Seen by all workers at once: one that closes must not send its clients to one that does not know.
         self.state.start_draining();
         self.links.iter().for_each(|link| link.drain(deadline));

@@ -182,7 +182,7 @@ impl Server for ThreadsServer {
         }
     }
 
-    fn drain(self, deadline: Instant) -> u64 {
+    fn drain(&mut self, deadline: Instant) -> u64 {
         match self {
             ThreadsServer::PerConnection(server) => server.drain(deadline),
             ThreadsServer::Pool(server) => server.drain(deadline),

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 /// A server's counts at one instant. Everything but the gauges only grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerCounts {
+    /// The instant at which the plans in flight and their integral were read, of `CLOCK_MONOTONIC`, in nanoseconds.
+    pub at_monotonic_ns: u64,
     /// Plans that were accepted to be carried out.
     pub accepted: u64,
     /// Plans that were carried out.
@@ -21,7 +23,7 @@ pub struct ServerCounts {
     pub in_flight: u64,
     /// The most plans in flight at one time so far.
     pub in_flight_peak: u64,
-    /// The integral of `in_flight` over time up to now, in nanoseconds.
+    /// The integral of `in_flight` over time up to that instant, in nanoseconds, to a microsecond.
     pub in_flight_integral_ns: u64,
     /// Connections accepted.
     pub connections_accepted: u64,

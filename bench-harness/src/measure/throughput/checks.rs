@@ -101,7 +101,7 @@ mod tests {
             elapsed_ns: 10_050_000,
             whole: ServerCounts { completed: 1_310, in_flight_peak: 1, ..ServerCounts::default() },
             usage_at_end: used(15_000_000),
-            end: End { stopped: Stopped { unfinished: 0 }, usage: used(16_000_000), rss_max_bytes: 1 },
+            end: End { stopped: Stopped::default(), usage: used(16_000_000), rss_max_bytes: 1 },
             syscalls: Err("not counted".into()),
             server_cpus: vec![0],
             client_cpus: vec![1],

@@ -128,7 +128,7 @@ impl Server for MutantServer {
         self.server.state()
     }
 
-    fn drain(self, deadline: Instant) -> u64 {
+    fn drain(&mut self, deadline: Instant) -> u64 {
         match self.fault {
             Fault::DoesNotDrain => 0,
             Fault::IgnoresDeadline => self.server.drain(deadline + Duration::from_secs(60)),

@@ -74,7 +74,7 @@ pub(crate) fn burst_drains(subject: &Subject<'_>) -> Seen {
     loop {
         match cell.event(DRAIN + END_GRACE)? {
             Some(Event::Result(result)) => completed = Some(result.completed),
-            Some(Event::Stopped(Stopped { unfinished: 0 })) => break,
+            Some(Event::Stopped(Stopped { unfinished: 0, .. })) => break,
             other => return Err(Failure::Wrong(format!("{other:?} came after `stop`"))),
         }
     }
@@ -185,7 +185,7 @@ pub(crate) fn leaves_nothing_behind(subject: &Subject<'_>) -> Seen {
     cell.say(&Command::Stop)?;
     let stopped = cell.event(DRAIN + END_GRACE)?;
     ensure!(
-        matches!(stopped, Some(Event::Stopped(Stopped { unfinished: 0 }))),
+        matches!(stopped, Some(Event::Stopped(Stopped { unfinished: 0, .. }))),
         "{stopped:?} came after `stop`"
     );
     cell.wait_for_clean_end(END_GRACE)?;

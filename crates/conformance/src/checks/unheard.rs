@@ -75,7 +75,7 @@ fn stop(mut cell: Program) -> Result<(), Failure> {
     cell.say(&Command::Stop)?;
     let stopped = cell.event(LIMIT + END_GRACE)?;
     ensure!(
-        matches!(stopped, Some(Event::Stopped(Stopped { unfinished: 0 }))),
+        matches!(stopped, Some(Event::Stopped(Stopped { unfinished: 0, .. }))),
         "{stopped:?} came after `stop`"
     );
     cell.wait_for_clean_end(END_GRACE)

@@ -12,7 +12,9 @@
 
 mod connection;
 mod lag;
+mod level;
 mod listen;
+mod metrics;
 mod socket_server;
 mod state;
 
@@ -24,4 +26,4 @@ pub use connection::{Connection, Next, Work};
 pub use lag::LagMeter;
 pub use listen::ListenSpec;
 pub use socket_server::{SocketServer, Sockets};
-pub use state::{Counts, OpenConnection, Place, ServerLimits, ServerState, Service};
+pub use state::{Counts, IN_FLIGHT_MAX, OpenConnection, Place, ServerLimits, ServerState, Service};

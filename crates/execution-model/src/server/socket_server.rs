@@ -102,7 +102,7 @@ impl<L: AsFd + Send + Sync + 'static, S: AsFd + Send + Sync + 'static> Server fo
         &self.state
     }
 
-    fn drain(self, deadline: Instant) -> u64 {
+    fn drain(&mut self, deadline: Instant) -> u64 {
         self.state.start_draining();
         // A listener that is shut down fails its waiting accept with EINVAL (Linux).
         let _already_down = rustix::net::shutdown(self.listener.as_ref(), Shutdown::Read);

@@ -1,6 +1,5 @@
 //! A server's limits and counts: who is admitted, and what `/metrics` and snapshots tell.
 
-use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
@@ -10,15 +9,25 @@ use workload::{Answer, BlockingStrategy, LoopLag, ServerCounts};
 
 use crate::panic::Panicked;
 use crate::runtime::VariantInfo;
-use crate::server::lag::{self, LagCounts};
+use crate::server::lag::LagCounts;
+use crate::server::level::{self, Level, Reading};
+use crate::server::metrics;
 
 /// How long a server waits after accepting failed, before it tries again.
 const ACCEPT_BACK_OFF: Duration = Duration::from_millis(10);
 
+/// How often what is in flight is read before a reading will do in which it changed. Each takes less time than a
+/// request, so that more than a few are rare.
+const READS_MAX: usize = 1_000;
+
+/// The most plans in service that a server can count; it admits no more.
+pub const IN_FLIGHT_MAX: u64 = level::NUMBER_MAX;
+
 /// The limits of a server: the same for every model.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerLimits {
-    /// The most plans admitted at one time: in service, or queued for it where the model has a queue.
+    /// The most plans admitted at one time: in service, or queued for it where the model has a queue. More than a
+    /// million are no limit: nothing counts above [`IN_FLIGHT_MAX`].
     pub in_flight: u64,
     /// The most connections.
     pub connections: u64,
@@ -50,11 +59,8 @@ pub struct Counts {
     failed: AtomicU64,
     refused: AtomicU64,
     admitted: AtomicU64,
-    in_flight: AtomicU64,
+    in_flight: Level,
     in_flight_peak: AtomicU64,
-    /// The sum of finish minus start over the plans that have ended, less the starts of those in
-    /// flight, all wrapping: adding `now` for each in flight gives the integral.
-    integral_ns: AtomicU64,
     connections_accepted: AtomicU64,
     connections_rejected: AtomicU64,
     connections: AtomicU64,
@@ -83,6 +89,7 @@ impl ServerState {
         parts: &'static [Counts],
         own: usize,
     ) -> Arc<ServerState> {
+        let limits = ServerLimits { in_flight: limits.in_flight.min(IN_FLIGHT_MAX), ..limits };
         Arc::new(ServerState { limits, variant, parts, own })
     }
 
@@ -90,8 +97,7 @@ impl ServerState {
     /// for has failed. Nobody may count in that part meanwhile.
     pub fn settle_killed(&self, part: usize) {
         let counts = &self.parts[part];
-        let in_flight = counts.in_flight.swap(0, Relaxed);
-        counts.integral_ns.fetch_add(in_flight.wrapping_mul(now_ns()), Relaxed);
+        counts.in_flight.fall_to_zero(now_ns());
         counts.admitted.store(0, Relaxed);
         counts.connections.store(0, Relaxed);
         counts.failed.store(counts.accepted.load(Relaxed) - counts.completed.load(Relaxed), Relaxed);
@@ -108,7 +114,9 @@ impl ServerState {
     pub fn admit(self: &Arc<Self>) -> Option<Place> {
         let counts = self.own();
         let before = counts.admitted.fetch_add(1, SeqCst);
-        if before + self.others(|counts| &counts.admitted) >= self.limits.in_flight || self.is_draining() {
+        if before + self.others(|counts| counts.admitted.load(SeqCst)) >= self.limits.in_flight
+            || self.is_draining()
+        {
             counts.admitted.fetch_sub(1, Relaxed);
             counts.rejected.fetch_add(1, Relaxed);
             return None;
@@ -122,8 +130,8 @@ impl ServerState {
     pub fn open_connection(self: &Arc<Self>) -> Option<OpenConnection> {
         let counts = self.own();
         let before = counts.connections.fetch_add(1, SeqCst);
-        if before + self.others(|counts| &counts.connections) >= self.limits.connections || self.is_draining()
-        {
+        let open = before + self.others(|counts| counts.connections.load(SeqCst));
+        if open >= self.limits.connections || self.is_draining() {
             counts.connections.fetch_sub(1, Relaxed);
             counts.connections_rejected.fetch_add(1, Relaxed);
             return None;
@@ -165,24 +173,24 @@ impl ServerState {
     /// The counts at this instant, of all processes.
     #[must_use]
     pub fn counts(&self) -> ServerCounts {
-        let now_ns = now_ns();
-        let mut all = ServerCounts::default();
+        let (in_flight, now_ns) = self.in_flight();
+        let mut all = ServerCounts {
+            at_monotonic_ns: now_ns,
+            in_flight: in_flight.number,
+            in_flight_integral_ns: in_flight.integral_ns(now_ns),
+            ..ServerCounts::default()
+        };
+        let mut admitted = 0;
         for counts in self.parts {
             let get = |count: &AtomicU64| count.load(Relaxed);
-            let in_flight = get(&counts.in_flight);
+            admitted += get(&counts.admitted);
             all.accepted += get(&counts.accepted);
             all.completed += get(&counts.completed);
             all.rejected += get(&counts.rejected);
             all.failed += get(&counts.failed);
             all.refused += get(&counts.refused);
-            all.queued += get(&counts.admitted).saturating_sub(in_flight);
-            all.in_flight += in_flight;
             // Each is a peak of all processes, seen by one of them.
             all.in_flight_peak = all.in_flight_peak.max(get(&counts.in_flight_peak));
-            all.in_flight_integral_ns = all
-                .in_flight_integral_ns
-                .wrapping_add(get(&counts.integral_ns))
-                .wrapping_add(in_flight.wrapping_mul(now_ns));
             all.connections_accepted += get(&counts.connections_accepted);
             all.connections_rejected += get(&counts.connections_rejected);
             all.connections += get(&counts.connections);
@@ -190,7 +198,27 @@ impl ServerState {
             all.accept_failed += get(&counts.accept_failed);
             all.connections_unstartable += get(&counts.connections_unstartable);
         }
+        all.queued = admitted.saturating_sub(all.in_flight);
         all
+    }
+
+    /// What is in flight in all processes, and an instant at which it was.
+    fn in_flight(&self) -> (Reading, u64) {
+        let read = || {
+            let mut sum = Reading::default();
+            self.parts.iter().for_each(|counts| sum.add(counts.in_flight.read()));
+            sum
+        };
+        let mut last = read();
+        for _ in 0..READS_MAX {
+            let now_ns = now_ns();
+            let before = std::mem::replace(&mut last, read());
+            // Where something began or ended meanwhile, the instant is that of neither.
+            if last == before {
+                return (last, now_ns);
+            }
+        }
+        (last, now_ns())
     }
 
     /// How late the runtime's ticks came, in all processes.
@@ -204,35 +232,7 @@ impl ServerState {
     /// The counts in the Prometheus text exposition format.
     #[must_use]
     pub fn metrics(&self) -> String {
-        let counts = self.counts();
-        let mut text = String::new();
-        let mut metric = |name: &str, kind: &str, help: &str, value: u64| {
-            writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}")
-                .expect("writing to a string cannot fail");
-        };
-        metric("requests_in_flight", "gauge", "Plans being carried out.", counts.in_flight);
-        metric("requests_queued", "gauge", "Plans accepted that wait to be carried out.", counts.queued);
-        metric("requests_in_flight_peak", "gauge", "The most plans in flight so far.", counts.in_flight_peak);
-        metric("requests_accepted_total", "counter", "Plans accepted.", counts.accepted);
-        metric("requests_completed_total", "counter", "Plans carried out.", counts.completed);
-        metric("requests_rejected_total", "counter", "Plans answered 503.", counts.rejected);
-        metric(
-            "requests_failed_total",
-            "counter",
-            "Plans accepted that panicked or were torn down.",
-            counts.failed,
-        );
-        metric("requests_refused_total", "counter", "Requests answered 4xx.", counts.refused);
-        metric("connections", "gauge", "Connections open.", counts.connections);
-        metric("connections_accepted_total", "counter", "Connections accepted.", counts.connections_accepted);
-        metric(
-            "connections_rejected_total",
-            "counter",
-            "Connections over the limit.",
-            counts.connections_rejected,
-        );
-        lag::write(&mut text, &self.loop_lag());
-        text
+        metrics::text(&self.counts(), &self.loop_lag())
     }
 
     /// Why a plan with this strategy cannot be carried out by this variant, where it cannot.
@@ -254,15 +254,15 @@ impl ServerState {
         &self.parts[self.own]
     }
 
-    fn others(&self, gauge: impl Fn(&Counts) -> &AtomicU64) -> u64 {
+    fn others(&self, gauge: impl Fn(&Counts) -> u64) -> u64 {
         others(self.parts, self.own, gauge)
     }
 }
 
 /// The sum of a gauge over the processes that are not `own`.
-fn others(parts: &[Counts], own: usize, gauge: impl Fn(&Counts) -> &AtomicU64) -> u64 {
+fn others(parts: &[Counts], own: usize, gauge: impl Fn(&Counts) -> u64) -> u64 {
     let others = parts.iter().enumerate().filter(|(part, _)| *part != own);
-    others.map(|(_, counts)| gauge(counts).load(SeqCst)).sum()
+    others.map(|(_, counts)| gauge(counts)).sum()
 }
 
 /// `CLOCK_MONOTONIC`, which is the same in every process.
@@ -288,13 +288,12 @@ impl Place {
     pub fn begin(mut self) -> Service {
         self.begun = true;
         let counts = self.counts();
-        let own = counts.in_flight.fetch_add(1, Relaxed) + 1;
-        let in_flight = own + others(self.parts, self.own, |counts| &counts.in_flight);
+        let own = counts.in_flight.rise(now_ns());
+        let in_flight = own + others(self.parts, self.own, |counts| counts.in_flight.number());
         // A plain look first: the peak rarely moves, and a write would take the line from other cores.
         if in_flight > counts.in_flight_peak.load(Relaxed) {
             counts.in_flight_peak.fetch_max(in_flight, Relaxed);
         }
-        counts.integral_ns.fetch_sub(now_ns(), Relaxed);
         Service { place: self, completed: false }
     }
 
@@ -339,8 +338,7 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         let counts = self.place.counts();
-        counts.integral_ns.fetch_add(now_ns(), Relaxed);
-        counts.in_flight.fetch_sub(1, Relaxed);
+        counts.in_flight.fall(now_ns());
         if self.completed { &counts.completed } else { &counts.failed }.fetch_add(1, Relaxed);
     }
 }

@@ -19,7 +19,7 @@ use execution_model::{Job, Runtime};
 use load_driver::in_process::{Account, Offer};
 use workload::arrivals::Pattern;
 
-use super::{commands, ends_with_the_process, say, snapshot};
+use super::{commands, ends_with_the_process, say, snapshot, stopped};
 use crate::abilities::{HandlerAbility, OfferWith};
 use crate::ending::{end, usage};
 use crate::usage::usage as used;
@@ -111,10 +111,13 @@ pub(super) fn stop<R: Runtime>(
 ) -> anyhow::Result<()> {
     let deadline = Instant::now() + drain;
     let unfinished = measurement.map_or(0, |measurement| wait(measurement, deadline));
-    // A runtime that is still used cannot be shut down: it ends with the process.
-    let timed_out = Arc::into_inner(ManuallyDrop::into_inner(runtime))
-        .is_none_or(|runtime| runtime.shutdown(deadline).is_err());
-    say(&Event::Stopped(Stopped { unfinished: unfinished.max(u64::from(timed_out)) }))
+    match Arc::into_inner(ManuallyDrop::into_inner(runtime)) {
+        Some(runtime) => stopped(runtime, deadline, unfinished, None),
+        // A runtime that is still used cannot be shut down: it ends with the process.
+        None => {
+            say(&Event::Stopped(Stopped { unfinished: unfinished.max(1), server: None, usage: used(&[]) }))
+        }
+    }
 }
 
 /// Waits for a measurement until the deadline. Returns how many requests it left unfinished, at least 1

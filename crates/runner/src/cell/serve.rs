@@ -3,11 +3,11 @@
 use std::mem::ManuallyDrop;
 use std::time::{Duration, Instant};
 
-use cell_protocol::{CellSpec, Command, Event, Ready, ServeTask, Snapshot, Stopped};
+use cell_protocol::{CellSpec, Command, Event, Ready, ServeTask, Snapshot};
 use execution_model::Runtime;
 use execution_model::server::{ListenSpec, ServerLimits};
 
-use super::{commands, ends_with_the_process, say, snapshot};
+use super::{commands, ends_with_the_process, say, snapshot, stopped};
 use crate::abilities::RunningServer;
 use crate::ending::usage;
 
@@ -25,7 +25,7 @@ pub(super) fn checked(task: &ServeTask) -> anyhow::Result<(ListenSpec, ServerLim
 
 pub(super) fn run<R: Runtime>(
     runtime: R,
-    server: Box<dyn RunningServer>,
+    mut server: Box<dyn RunningServer>,
     spec: &CellSpec,
 ) -> anyhow::Result<()> {
     let runtime = ends_with_the_process(runtime);
@@ -34,14 +34,18 @@ pub(super) fn run<R: Runtime>(
         match command? {
             Command::Go => {}
             Command::Snapshot => {
-                let (server, loop_lag) = (Some(server.counts()), Some(server.loop_lag()));
-                say(&Event::Snapshot(Snapshot { server, loop_lag, ..snapshot(&*runtime) }))?;
+                let (counts, loop_lag) = (server.counts(), Some(server.loop_lag()));
+                // The instant of the counts, which are compared with those of others over the same time.
+                let (at_monotonic_ns, server) = (counts.at_monotonic_ns, Some(counts));
+                let snapshot = Snapshot { at_monotonic_ns, server, loop_lag, ..snapshot(&*runtime) };
+                say(&Event::Snapshot(snapshot))?;
             }
             Command::Stop => {
                 let deadline = Instant::now() + Duration::from_nanos(spec.drain_ns);
                 let unfinished = server.drain(deadline);
-                let timed_out = ManuallyDrop::into_inner(runtime).shutdown(deadline).is_err();
-                return say(&Event::Stopped(Stopped { unfinished: unfinished.max(u64::from(timed_out)) }));
+                let counts = server.counts();
+                drop(server);
+                return stopped(ManuallyDrop::into_inner(runtime), deadline, unfinished, Some(counts));
             }
         }
     }

@@ -145,7 +145,7 @@ impl Worker {
                     }
                     ToWorker::Drain { left_ns } => {
                         let deadline = Instant::now() + Duration::from_nanos(left_ns);
-                        server.map(|server: LoopServer| server.drain(deadline));
+                        server.map(|mut server: LoopServer| server.drain(deadline));
                         return Ok(());
                     }
                     ToWorker::End => return self.finish(),

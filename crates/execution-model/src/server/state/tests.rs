@@ -49,6 +49,47 @@ fn the_integral_counts_what_is_still_in_flight() {
 }
 
 #[test]
+fn a_reading_amid_begins_and_ends_is_whole() {
+    let state = state(10, 1);
+    let begin = state.counts();
+    let over = AtomicBool::new(false);
+    let (mut last, mut wrong) = (begin, None);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(Relaxed) {
+                    state.admit().unwrap().begin().complete();
+                }
+            });
+        }
+        for reading in 0..10_000_000 {
+            if wrong.is_some() || (reading > 20_000 && last.completed > 20_000) {
+                break;
+            }
+            let counts = state.counts();
+            let elapsed_ns = counts.at_monotonic_ns - begin.at_monotonic_ns;
+            let possible = counts.in_flight <= 2
+                && counts.in_flight_peak <= 2
+                && counts.in_flight_integral_ns <= 2 * elapsed_ns + 4_000;
+            if !possible {
+                wrong = Some((counts, elapsed_ns));
+            }
+            last = counts;
+        }
+        over.store(true, Relaxed);
+    });
+    assert_eq!(wrong, None);
+    let counts = state.counts();
+    assert!(counts.completed > 0 && counts.accepted == counts.completed, "{counts:?}");
+    assert_eq!((counts.in_flight, counts.queued), (0, 0));
+}
+
+#[test]
+fn no_limit_is_above_what_can_be_counted() {
+    assert_eq!(state(u64::MAX, 1).limits().in_flight, IN_FLIGHT_MAX);
+}
+
+#[test]
 fn connections_end_at_their_limit() {
     let state = state(2, 1);
     let open = state.open_connection().unwrap();
