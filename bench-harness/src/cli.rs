@@ -58,6 +58,9 @@ pub(crate) enum Command {
     /// One shard of a load: a specification on standard input, a result on standard output
     #[command(hide = true)]
     LoadShard,
+    /// One shard of connections that are held: a specification and then numbers on standard input
+    #[command(hide = true)]
+    HoldShard,
 }
 
 #[derive(Debug, Args)]

@@ -26,6 +26,12 @@ pub(crate) fn cell(values: &Values, machine: &MachineLimits, cell: &Cell<'_>) ->
             let open = &values.throughput.open;
             values.estimate.process + values.estimate.client + open.warmup + open.duration
         }
+        Point::Tasks => tasks(values, cell.contestant),
+        Point::Connections => {
+            let connections = &values.memory.connections;
+            let started = values.estimate.process + values.estimate.client;
+            started + looks(values, &connections.units, connections.settle)
+        }
         Point::Hold => {
             let hold = &values.capacity.hold;
             let client = |requests| values.estimate.client + each(values.estimate.request, requests);
@@ -43,6 +49,27 @@ fn burst(values: &Values, contestant: &Contestant, warm: bool) -> Duration {
     let bound = little::burst_bound(requests, burst.plan.least_duration(), limit);
     let rounds = if warm { 2 } else { 1 };
     values.estimate.process + (bound + each(values.estimate.request, requests)) * rounds
+}
+
+/// One process, and another one for what waits in the queue of a model that has one.
+fn tasks(values: &Values, contestant: &Contestant) -> Duration {
+    let tasks = &values.memory.tasks;
+    let process = |units: &[u64]| values.estimate.process + looks(values, units, tasks.settle);
+    match contestant.in_flight_limit {
+        None => process(&tasks.units) + tasks.wait,
+        Some(limit) => {
+            let units = tasks.up_to(limit);
+            let in_service = if units.is_empty() { Duration::ZERO } else { process(&units) + tasks.wait };
+            in_service + process(&tasks.units)
+        }
+    }
+}
+
+/// Looks at one process that grows to the last of `units`.
+fn looks(values: &Values, units: &[u64], settle: Duration) -> Duration {
+    let looks = u32::try_from(units.len()).unwrap_or(u32::MAX);
+    let last = units.last().copied().unwrap_or(0);
+    (settle + values.estimate.look) * looks + each(values.estimate.request, last)
 }
 
 /// One step of a ramp.

@@ -56,6 +56,24 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escaped).collect())
 }
 
+/// `9.66 KiB`, with four digits that count.
+pub(crate) fn bytes(bytes: f64) -> String {
+    const KIB: f64 = 1_024.0;
+    let (value, unit) = match bytes.abs() {
+        size if size >= KIB * KIB * KIB => (bytes / (KIB * KIB * KIB), "GiB"),
+        size if size >= KIB * KIB => (bytes / (KIB * KIB), "MiB"),
+        size if size >= KIB => (bytes / KIB, "KiB"),
+        // A negative zero is a zero.
+        _ => return format!("{:.0} B", bytes.round() + 0.0),
+    };
+    let decimals = match value.abs() {
+        size if size >= 100.0 => 1,
+        size if size >= 10.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$} {unit}")
+}
+
 /// A figure that is known to be whole and not negative.
 #[expect(
     clippy::cast_possible_truncation,
@@ -74,6 +92,21 @@ mod tests {
     fn control_characters_become_text() {
         assert_eq!(printable("it died: é | ok"), "it died: é | ok");
         assert_eq!(printable("\x1b[31mred\x07\r\n\t\u{9b}2J\x7f"), r"\u{1b}[31mred\u{7}\r\n\t\u{9b}2J\u{7f}");
+    }
+
+    #[test]
+    fn bytes_have_the_unit_that_suits_them() {
+        for (figure, text) in [
+            (574.09, "574 B"),
+            (-0.2, "0 B"),
+            (-89.4, "-89 B"),
+            (1_023.4, "1023 B"),
+            (30_389.0, "29.68 KiB"),
+            (166_553_600.0, "158.8 MiB"),
+            (2_113_536.0, "2.016 MiB"),
+        ] {
+            assert_eq!(bytes(figure), text);
+        }
     }
 
     #[test]

@@ -27,6 +27,10 @@ pub(crate) enum Point {
     Closed { connections: u64 },
     /// `throughput.open`.
     Open,
+    /// `memory.tasks`: one process, or two where the model has a queue.
+    Tasks,
+    /// `memory.connections`: one growing server.
+    Connections,
 }
 
 impl Point {
@@ -43,6 +47,8 @@ impl Point {
                 each.map(|connections| Point::Closed { connections: *connections }).collect()
             }
             Experiment::Open => vec![Point::Open],
+            Experiment::Tasks => vec![Point::Tasks],
+            Experiment::Connections => vec![Point::Connections],
         }
     }
 
@@ -53,6 +59,8 @@ impl Point {
             Point::Hold => Experiment::Hold,
             Point::Closed { .. } => Experiment::Closed,
             Point::Open => Experiment::Open,
+            Point::Tasks => Experiment::Tasks,
+            Point::Connections => Experiment::Connections,
         }
     }
 
@@ -62,7 +70,7 @@ impl Point {
             Point::Burst { warm: true } => " warm".to_owned(),
             Point::Burst { warm: false } => " cold".to_owned(),
             Point::Closed { connections } => format!(" c={connections}"),
-            Point::HoldTasks | Point::Hold | Point::Open => String::new(),
+            Point::HoldTasks | Point::Hold | Point::Open | Point::Tasks | Point::Connections => String::new(),
         }
     }
 }

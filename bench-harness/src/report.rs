@@ -14,6 +14,7 @@ mod capacity;
 mod columns;
 mod findings;
 mod machine;
+mod memory;
 mod throughput;
 mod ties;
 
@@ -47,6 +48,7 @@ pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
     }
     text.push('\n');
     text.push_str(HOW_TO_READ);
+    text.push_str(memory::how_to_read(groups));
     text.push('\n');
     text.push_str(&machine::markdown(run));
     text
@@ -73,6 +75,7 @@ the largest, which have less. n = 1 says nothing of the spread.
 /// The tables of a run, in the order of the experiments.
 pub(crate) fn sections(groups: &[Group]) -> Vec<Section> {
     let mut sections = capacity::sections(groups);
+    sections.extend(memory::sections(groups));
     sections.extend(throughput::sections(groups));
     sections.retain(|section| !section.table.is_empty());
     sections

@@ -11,10 +11,18 @@ use serde::{Deserialize, Serialize};
 use crate::cgroup::Group;
 
 mod accept_queue;
+mod allocator;
 mod cpu;
+mod slab;
+mod tree;
 
 pub(crate) use accept_queue::{AcceptQueues, waiting as waiting_to_be_accepted};
+pub(crate) use allocator::allocator;
 pub(crate) use cpu::{CpuAccount, CpuUse};
+#[cfg(test)]
+pub(crate) use slab::Cache;
+pub(crate) use slab::{Slab, slab};
+pub(crate) use tree::{Tree, descriptors, tree};
 
 /// One look at a process group and at the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

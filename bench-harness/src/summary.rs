@@ -51,9 +51,11 @@ pub(crate) struct Entry {
     /// Null where the cell has no figures.
     metric: Option<String>,
     median: Option<Figure>,
-    /// The interval of the median, by order statistics; null where n is 1.
+    /// The interval of the median, by order statistics; null where n is 1 and the figure is no slope.
     ci_low: Option<Figure>,
     ci_high: Option<Figure>,
+    /// Whether it is that of a fitted line, whose slope the figure is, and not over repetitions: so where n is 1.
+    ci_of_fit: bool,
     /// With which probability that interval covers the true median: less than 0.9 where n is below 5.
     coverage: Option<f64>,
     min: Option<Figure>,
@@ -64,6 +66,16 @@ pub(crate) struct Entry {
     reason: Option<String>,
     limited_by: Option<String>,
     censored: Option<bool>,
+}
+
+/// Between which two figures another one lies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Bounds {
+    pub(crate) low: Figure,
+    pub(crate) high: Figure,
+    /// With this probability.
+    pub(crate) coverage: f64,
+    pub(crate) is_of_fit: bool,
 }
 
 impl Spread {
@@ -85,6 +97,19 @@ impl Group {
     /// The median of a metric.
     pub(crate) fn median(&self, name: &str) -> Option<f64> {
         self.metrics.get(name).map(|spread| spread.median.get())
+    }
+
+    /// The interval of a metric: that over repetitions, or, of one repetition, that of the line whose slope it is.
+    pub(crate) fn interval(&self, name: &str) -> Option<Bounds> {
+        let spread = self.metrics.get(name)?;
+        if let Some(interval) = spread.interval {
+            let (low, high) = (Figure::new(interval.low())?, Figure::new(interval.high())?);
+            return Some(Bounds { low, high, coverage: interval.coverage(), is_of_fit: false });
+        }
+        let fit = self.evidence.get("fit")?.get(name)?;
+        let figure = |name: &str| fit.get(name)?.as_f64();
+        let (low, high) = (Figure::new(figure("low")?)?, Figure::new(figure("high")?)?);
+        Some(Bounds { low, high, coverage: figure("coverage")?, is_of_fit: true })
     }
 
     /// A parameter that is a whole number.
@@ -123,6 +148,7 @@ impl Entry {
             "median",
             "ci_low",
             "ci_high",
+            "ci_of_fit",
             "coverage",
             "min",
             "max",
@@ -146,6 +172,7 @@ impl Entry {
                 figure(entry.median),
                 figure(entry.ci_low),
                 figure(entry.ci_high),
+                entry.ci_of_fit.to_string(),
                 entry.coverage.map(|coverage| coverage.to_string()).unwrap_or_default(),
                 figure(entry.min),
                 figure(entry.max),
@@ -161,7 +188,7 @@ impl Entry {
 }
 
 fn of_group(group: &Group) -> Vec<Entry> {
-    let interval = |spread: Option<Spread>| spread.and_then(|spread| spread.interval);
+    let interval = |metric: Option<&str>| group.interval(metric?);
     let entry = |metric: Option<&str>, spread: Option<Spread>| Entry {
         experiment: group.cell.experiment.clone(),
         runtime: group.cell.runtime.clone(),
@@ -169,9 +196,10 @@ fn of_group(group: &Group) -> Vec<Entry> {
         params: group.cell.params.clone(),
         metric: metric.map(str::to_owned),
         median: spread.map(|spread| spread.median),
-        ci_low: interval(spread).and_then(|interval| Figure::new(interval.low())),
-        ci_high: interval(spread).and_then(|interval| Figure::new(interval.high())),
-        coverage: interval(spread).map(Interval::coverage),
+        ci_low: interval(metric).map(|interval| interval.low),
+        ci_high: interval(metric).map(|interval| interval.high),
+        ci_of_fit: interval(metric).is_some_and(|interval| interval.is_of_fit),
+        coverage: interval(metric).map(|interval| interval.coverage),
         min: spread.map(|spread| spread.min),
         max: spread.map(|spread| spread.max),
         n: spread.map_or(0, |spread| spread.n),

@@ -31,5 +31,6 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::Report { directory } => report::run(&cli, directory),
         Command::Load(arguments) => load::run(&cli, arguments),
         Command::LoadShard => measure::shard(),
+        Command::HoldShard => measure::hold(),
     }
 }

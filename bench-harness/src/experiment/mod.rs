@@ -4,6 +4,7 @@
 mod aa;
 mod bounds;
 mod capacity;
+mod memory;
 mod throughput;
 mod values;
 
@@ -13,6 +14,7 @@ use crate::exit::usage;
 use crate::suggest;
 
 pub(crate) use capacity::{Hold, Step};
+pub(crate) use memory::{Connections, LOOKS_MIN, Tasks};
 pub(crate) use throughput::{Closed, Open};
 pub(crate) use values::{Size, Values};
 
@@ -29,11 +31,22 @@ pub(crate) enum Experiment {
     Closed,
     /// What does it cost at half of what the floor can do?
     Open,
+    /// What does one more waiting request cost?
+    Tasks,
+    /// What does one more idle connection cost?
+    Connections,
 }
 
 impl Experiment {
-    pub(crate) const ALL: [Experiment; 5] =
-        [Experiment::Burst, Experiment::HoldTasks, Experiment::Hold, Experiment::Closed, Experiment::Open];
+    pub(crate) const ALL: [Experiment; 7] = [
+        Experiment::Burst,
+        Experiment::HoldTasks,
+        Experiment::Hold,
+        Experiment::Tasks,
+        Experiment::Connections,
+        Experiment::Closed,
+        Experiment::Open,
+    ];
 
     /// The name in commands, rows and files of values: its family, a dot, and its own.
     pub(crate) const fn name(self) -> &'static str {
@@ -43,6 +56,8 @@ impl Experiment {
             Experiment::Hold => "capacity.hold",
             Experiment::Closed => "throughput.closed",
             Experiment::Open => "throughput.open",
+            Experiment::Tasks => "memory.tasks",
+            Experiment::Connections => "memory.connections",
         }
     }
 
@@ -54,14 +69,18 @@ impl Experiment {
             Experiment::Hold => "how many requests can wait at once, over HTTP, and what ends it?",
             Experiment::Closed => "what does the model itself cost, as fast as it goes?",
             Experiment::Open => "what does the model itself cost, at half of what the floor can do?",
+            Experiment::Tasks => "what does one more waiting request cost, in process?",
+            Experiment::Connections => "what does one more idle connection cost, that has served a request?",
         }
     }
 
     /// What a runtime must be able to do.
     pub(crate) const fn ability(self) -> Ability {
         match self {
-            Experiment::Burst | Experiment::HoldTasks => Ability::Handler,
-            Experiment::Hold | Experiment::Closed | Experiment::Open => Ability::Server,
+            Experiment::Burst | Experiment::HoldTasks | Experiment::Tasks => Ability::Handler,
+            Experiment::Hold | Experiment::Closed | Experiment::Open | Experiment::Connections => {
+                Ability::Server
+            }
         }
     }
 

@@ -9,15 +9,17 @@ use toml::{Table, Value};
 
 use super::aa::Aa;
 use super::capacity::Capacity;
+use super::memory::Memory;
 use super::throughput::Throughput;
 use super::{Experiment, bounds};
 use crate::exit::usage;
 use crate::suggest;
 
 /// The files that are compiled in: each holds the tables of one family.
-const BUILT_IN: [(&str, &str); 4] = [
+const BUILT_IN: [(&str, &str); 5] = [
     ("aa.toml", include_str!("../../experiments/aa.toml")),
     ("capacity.toml", include_str!("../../experiments/capacity.toml")),
+    ("memory.toml", include_str!("../../experiments/memory.toml")),
     ("throughput.toml", include_str!("../../experiments/throughput.toml")),
     ("common.toml", include_str!("../../experiments/common.toml")),
 ];
@@ -35,6 +37,7 @@ pub(crate) enum Size {
 pub(crate) struct Values {
     pub(crate) aa: Aa,
     pub(crate) capacity: Capacity,
+    pub(crate) memory: Memory,
     pub(crate) throughput: Throughput,
     pub(crate) server: Server,
     pub(crate) estimate: Costs,
@@ -66,6 +69,8 @@ pub(crate) struct Costs {
     pub(crate) request: Duration,
     #[serde(deserialize_with = "bounds::duration")]
     pub(crate) client: Duration,
+    #[serde(deserialize_with = "bounds::duration")]
+    pub(crate) look: Duration,
 }
 
 impl Size {
@@ -136,6 +141,8 @@ impl Values {
             Experiment::Hold => self.capacity.hold.repetitions,
             Experiment::Closed => self.throughput.closed.repetitions,
             Experiment::Open => self.throughput.open.repetitions,
+            Experiment::Tasks => self.memory.tasks.repetitions,
+            Experiment::Connections => self.memory.connections.repetitions,
         }
     }
 }

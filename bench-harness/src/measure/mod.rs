@@ -5,6 +5,7 @@ mod clients;
 mod glimpse;
 mod hold;
 mod in_process;
+mod memory;
 mod over_http;
 mod throughput;
 
@@ -21,6 +22,7 @@ use crate::matrix::{Cell, Point};
 use crate::row::{CellId, Row, Status};
 
 pub(crate) use clients::shard;
+pub(crate) use memory::hold;
 pub(crate) use throughput::Ceiling;
 
 /// How long a runner may take to drain what it was given, when told to stop.
@@ -58,6 +60,8 @@ impl Bench {
                 rows(throughput::closed(self, cell, &self.values.throughput.closed, connections))
             }
             Point::Open => rows(throughput::open(self, cell, &self.values.throughput.open)),
+            Point::Tasks => memory::tasks(self, cell, &self.values.memory.tasks, rows),
+            Point::Connections => rows(memory::connections(self, cell, &self.values.memory.connections)),
             Point::Hold => hold::measure(self, cell, &self.values.capacity.hold, rows),
         }
     }

@@ -62,6 +62,7 @@ pub(crate) fn findings(groups: &[Group]) -> Vec<String> {
             of(experiment).into_iter().filter(|group| group.param("requests").is_none()).collect();
         findings.extend(hold(&verdicts, what));
     }
+    findings.extend(super::memory::findings(groups));
     findings.extend(super::throughput::findings(groups));
     findings
 }

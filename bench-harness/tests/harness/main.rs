@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 mod endings;
+mod memory;
 mod ramps;
 mod throughput;
 
