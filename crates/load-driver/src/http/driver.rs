@@ -92,9 +92,11 @@ impl<'spec> Driver<'spec> {
 
     fn run_closed(&mut self, warmup_ns: u64, duration_ns: u64) -> Result<Usage, HttpLoadError> {
         self.set_up()?;
-        let begin_ns = self.wait_for_start()?.saturating_add(warmup_ns);
+        let start_ns = self.wait_for_start()?;
+        let begin_ns = start_ns.saturating_add(warmup_ns);
         let end_ns = begin_ns.saturating_add(duration_ns);
         self.tally.set_window(begin_ns, end_ns);
+        self.tally.set_timeline(start_ns, warmup_ns.saturating_add(duration_ns));
         self.arrivals = Arrivals::Closed { end_ns };
         let mut unstarted = 0..self.connections.len();
         let mut used_before = None;

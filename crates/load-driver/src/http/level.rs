@@ -1,19 +1,21 @@
-//! A number that rises and falls: its present value, its peak, and its integral over a window of time.
+//! A number that rises and falls: its present value, its peak, and its integral, in a window of time and in all.
 
 /// How many requests are somewhere.
 #[derive(Debug, Default)]
 pub(super) struct Level {
     value: u64,
     max: u64,
-    integral: u128,
-    integrated_to_ns: u64,
+    in_window: u128,
+    in_all: u128,
+    changed_ns: u64,
+    begin_ns: u64,
     end_ns: u64,
 }
 
 impl Level {
     /// Sets the window of the integral, before the first change.
     pub(super) fn set_window(&mut self, begin_ns: u64, end_ns: u64) {
-        (self.integrated_to_ns, self.end_ns) = (begin_ns, end_ns);
+        (self.begin_ns, self.end_ns) = (begin_ns, end_ns);
     }
 
     pub(super) fn value(&self) -> u64 {
@@ -25,10 +27,16 @@ impl Level {
         self.max
     }
 
-    /// The integral, in nanoseconds, up to the last change in the window.
+    /// The integral over the window, in nanoseconds, up to the last change.
     #[expect(clippy::cast_precision_loss, reason = "a relative error of 1e-16 is far below the clock's own")]
     pub(super) fn integral_ns(&self) -> f64 {
-        self.integral as f64
+        self.in_window as f64
+    }
+
+    /// The integral over all of the time up to `now_ns`, in nanoseconds.
+    pub(super) fn integral_to_ns(&self, now_ns: u64) -> u64 {
+        let since = u128::from(self.value) * u128::from(now_ns.saturating_sub(self.changed_ns));
+        u64::try_from(self.in_all + since).unwrap_or(u64::MAX)
     }
 
     pub(super) fn rise(&mut self, now_ns: u64) {
@@ -42,13 +50,15 @@ impl Level {
         self.value -= 1;
     }
 
-    /// Adds what the value came to since the last change, as far as that lies in the window.
+    /// Adds what the value came to since the last change.
     fn integrate(&mut self, now_ns: u64) {
-        let to_ns = now_ns.min(self.end_ns);
-        if to_ns > self.integrated_to_ns {
-            self.integral += u128::from(self.value) * u128::from(to_ns - self.integrated_to_ns);
-            self.integrated_to_ns = to_ns;
+        if now_ns <= self.changed_ns {
+            return;
         }
+        let (from_ns, to_ns) = (self.changed_ns.max(self.begin_ns), now_ns.min(self.end_ns));
+        self.in_window += u128::from(self.value) * u128::from(to_ns.saturating_sub(from_ns));
+        self.in_all += u128::from(self.value) * u128::from(now_ns - self.changed_ns);
+        self.changed_ns = now_ns;
     }
 }
 
@@ -66,5 +76,8 @@ mod tests {
         level.fall(300);
         assert_eq!((level.value(), level.max()), (0, 2));
         assert_eq!(level.integral_ns(), 20.0 + 2.0 * 30.0 + 50.0);
+        assert_eq!(level.integral_to_ns(300), 70 + 2 * 30 + 150);
+        level.rise(400);
+        assert_eq!(level.integral_to_ns(410), 280 + 10);
     }
 }

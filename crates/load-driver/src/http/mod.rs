@@ -11,7 +11,7 @@
 //! * `deadlines`, `timers`: what happens when nothing comes in time.
 //! * `driver`: the epoll loop and the stages of a run: set-up, load, drain.
 //! * `hold`: connections that are opened and then held idle, by themselves and not as a load.
-//! * `tally`, `level`: counts and times, and which of them belong to the window.
+//! * `tally`, `level`, `timeline`: counts and times, which of them belong to the window, and how they grew.
 //!
 //! One [`run`] offers one load to one target. Two kinds of request at the same time (probes, and blockers beside them)
 //! are two runs with one [`start_at_monotonic_ns`](HttpLoadSpec::start_at_monotonic_ns), in two processes or on two
@@ -41,6 +41,7 @@ mod schedule;
 mod socket;
 mod spec;
 mod tally;
+mod timeline;
 mod timers;
 mod usage;
 
@@ -52,6 +53,7 @@ pub use hold::{Held, HoldSpec, hold};
 pub use result::HttpLoadResult;
 pub use socket::SOURCE_ADDRESSES;
 pub use spec::{HttpLoad, HttpLoadSpec};
+pub use timeline::{Stretch, Timeline};
 
 /// Offers the load from the calling thread, and returns when it is over: after the load's own length, the drain, and
 /// for a closed or an open loop the set-up before it, in which each connection has `timeout_ns` to open.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::HttpLoadError;
+use super::timeline::Timeline;
 use crate::recorder::Histogram;
 
 /// The outcome of one load, or of several merged shards.
@@ -66,6 +67,10 @@ pub struct HttpLoadResult {
     pub response: Histogram,
     /// From the first byte sent to the last byte of the answer, for completed requests.
     pub service: Histogram,
+    /// The shortest service time, to the nanosecond, which the histogram does not keep, of all requests that completed,
+    /// those before and after the window among them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_min_ns: Option<u64>,
     /// From the intended start to when this client acted on it (sent, began to connect, or had it wait for a
     /// connection): its own lateness. A closed loop has no schedule to be late for, so there it is empty.
     pub send_lag: Histogram,
@@ -81,6 +86,13 @@ pub struct HttpLoadResult {
     /// count in part. A request is in flight from when this client acted on it (in an open loop: from when it has a
     /// connection) until its outcome. Divided by `elapsed_ns` it is the mean number in flight.
     pub in_flight_integral_ns: f64,
+    /// The sum over all requests of the part of each one's time that lies in the window, from when this client acted on it
+    /// until its outcome, in request-nanoseconds: what
+    /// [`in_flight_integral_ns`](Self::in_flight_integral_ns) and [`waiting_integral_ns`](Self::waiting_integral_ns)
+    /// must come to together.
+    pub residence_ns: f64,
+    /// How closed and open loops went over time.
+    pub timeline: Timeline,
     /// The most requests in flight at once; of merged shards the sum, which is an upper bound.
     pub in_flight_max: u64,
     /// Open loop only: the same for the requests that wait for a connection, which are not in flight.
@@ -166,6 +178,9 @@ impl HttpLoadResult {
         self.connection_wait.merge(&other.connection_wait);
         self.connect.merge(&other.connect);
         self.drain_response.merge(&other.drain_response);
+        self.service_min_ns = [self.service_min_ns, other.service_min_ns].into_iter().flatten().min();
+        self.residence_ns += other.residence_ns;
+        self.timeline.merge(&other.timeline);
         self.in_flight_integral_ns += other.in_flight_integral_ns;
         self.in_flight_max += other.in_flight_max;
         self.waiting_integral_ns += other.waiting_integral_ns;

@@ -9,6 +9,7 @@ use super::HttpLoadResult;
 use super::failure::Failure;
 use super::level::Level;
 use super::response::Verdict;
+use super::timeline::Timeline;
 use super::usage::Usage;
 use crate::recorder::Histogram;
 
@@ -52,8 +53,15 @@ pub(super) struct Tally {
     connection_wait: Histogram,
     connect: Histogram,
     drain_response: Histogram,
+    /// To the nanosecond, which a histogram does not keep.
+    service_min_ns: Option<u64>,
     in_flight: Level,
     waiting: Level,
+    /// The part of each request's time here that lies in the window.
+    residence: u128,
+    completed_in_all: u64,
+    timeline: Timeline,
+    next_point_ns: u64,
     last_outcome_ns: u64,
     pub(super) spin_ns: u64,
 }
@@ -65,6 +73,46 @@ impl Tally {
         self.in_flight.set_window(begin_ns, end_ns);
         self.waiting.set_window(begin_ns, end_ns);
         self.last_outcome_ns = begin_ns;
+        self.next_point_ns = u64::MAX;
+    }
+
+    /// Has the sums of a load recorded that starts at an instant and takes some time, before its first request.
+    pub(super) fn set_timeline(&mut self, start_ns: u64, length_ns: u64) {
+        self.timeline = Timeline::new(start_ns, length_ns);
+        self.next_point_ns = self.timeline.next_ns();
+    }
+
+    /// Records the points of the timeline that are due, before anything changes at `now_ns`.
+    #[inline]
+    fn pass(&mut self, now_ns: u64) {
+        if now_ns >= self.next_point_ns {
+            self.record_points(now_ns);
+        }
+    }
+
+    #[cold]
+    fn record_points(&mut self, now_ns: u64) {
+        while self.next_point_ns <= now_ns && self.next_point_ns < u64::MAX {
+            let at_ns = self.next_point_ns;
+            let (in_flight, waiting) =
+                (self.in_flight.integral_to_ns(at_ns), self.waiting.integral_to_ns(at_ns));
+            self.timeline.push(self.completed_in_all, in_flight, waiting);
+            self.next_point_ns = self.timeline.next_ns();
+        }
+    }
+
+    /// A request that began, or had to wait, at an instant is here no longer.
+    #[inline]
+    fn leave(&mut self, begun_ns: u64, now_ns: u64) {
+        let (from_ns, to_ns) = (begun_ns.max(self.begin_ns), now_ns.min(self.end_ns));
+        self.residence += u128::from(to_ns.saturating_sub(from_ns));
+    }
+
+    #[inline]
+    fn complete(&mut self, times: Times, now_ns: u64) {
+        self.completed_in_all += 1;
+        let service_ns = now_ns.saturating_sub(times.sent_ns);
+        self.service_min_ns = Some(self.service_min_ns.map_or(service_ns, |least| least.min(service_ns)));
     }
 
     pub(super) fn in_flight(&self) -> u64 {
@@ -84,6 +132,7 @@ impl Tally {
 
     /// A request begins.
     pub(super) fn begin(&mut self, now_ns: u64) {
+        self.pass(now_ns);
         self.begun += 1;
         self.in_flight.rise(now_ns);
     }
@@ -96,6 +145,7 @@ impl Tally {
 
     /// A request ends, and nothing takes its place yet.
     pub(super) fn end(&mut self, times: Times, verdict: Verdict, now_ns: u64, example: Option<&str>) {
+        self.pass(now_ns);
         self.in_flight.fall(now_ns);
         self.record(times, verdict, now_ns, example);
     }
@@ -116,7 +166,9 @@ impl Tally {
 
     /// A request still has no answer when the drain is over.
     pub(super) fn cut(&mut self, times: Times, now_ns: u64) {
+        self.pass(now_ns);
         self.in_flight.fall(now_ns);
+        self.leave(times.begun_ns, now_ns);
         self.last_outcome_ns = self.last_outcome_ns.max(now_ns);
         self.in_flight_at_end += 1;
         self.response.record(now_ns.saturating_sub(times.intended_ns));
@@ -124,6 +176,11 @@ impl Tally {
 
     #[inline]
     fn record(&mut self, times: Times, verdict: Verdict, now_ns: u64, example: Option<&str>) {
+        self.pass(now_ns);
+        self.leave(times.begun_ns, now_ns);
+        if matches!(verdict, Verdict::Completed) {
+            self.complete(times, now_ns);
+        }
         if now_ns < self.begin_ns {
             self.warmup_finished += 1;
             return;
@@ -168,7 +225,11 @@ impl Tally {
     }
 
     /// The result, when no request is in flight any more; `used` is what the thread used in the window.
-    pub(super) fn into_result(self, used: Usage) -> HttpLoadResult {
+    pub(super) fn into_result(mut self, used: Usage) -> HttpLoadResult {
+        let last_ns = self.next_point_ns.saturating_add(self.timeline.tick_ns);
+        self.timeline.is_cut = self.next_point_ns == u64::MAX && self.timeline.tick_ns > 0;
+        // Two more: one behind the last change, and what lies between points has one on each side.
+        self.pass(last_ns);
         let is_open = self.rate_asked_per_s > 0.0;
         let window_end_ns = if self.end_ns == u64::MAX { self.last_outcome_ns } else { self.end_ns };
         let (mut errors, mut first_errors) = (BTreeMap::new(), BTreeMap::new());
@@ -207,6 +268,9 @@ impl Tally {
             connection_wait: self.connection_wait,
             connect: self.connect,
             drain_response: self.drain_response,
+            service_min_ns: self.service_min_ns,
+            residence_ns: self.residence as f64,
+            timeline: self.timeline,
             in_flight_integral_ns: self.in_flight.integral_ns(),
             in_flight_max: self.in_flight.max(),
             waiting_integral_ns: self.waiting.integral_ns(),
@@ -220,75 +284,4 @@ impl Tally {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn times(at_ns: u64) -> Times {
-        Times { intended_ns: at_ns, begun_ns: at_ns, sent_ns: at_ns }
-    }
-
-    #[test]
-    fn the_integral_counts_requests_cut_at_the_edges_in_part() {
-        let mut tally = Tally::default();
-        tally.set_window(100, 200);
-        tally.begin(50); // 50 of its 100 ns lie in the window
-        tally.begin(120); // all of its 30 ns
-        tally.end(times(50), Verdict::Completed, 150, None);
-        tally.end(times(120), Verdict::Completed, 150, None);
-        tally.begin(190); // 10 of its 30 ns
-        tally.end(times(190), Verdict::Completed, 220, None);
-        let result = tally.into_result(Usage::default());
-        assert_eq!(result.in_flight_integral_ns, 90.0);
-        assert_eq!((result.completed, result.drain_finished, result.in_flight_max), (2, 1, 2));
-        assert_eq!((result.elapsed_ns, result.offered), (100, 2));
-        assert_eq!(result.drain_response.max_ns(), Some(30));
-        result.check_accounting().expect("balanced");
-    }
-
-    #[test]
-    fn the_warm_up_enters_no_figure_of_the_window() {
-        let mut tally = Tally::default();
-        tally.set_window(100, 200);
-        tally.begin(10);
-        tally.end_and_begin(times(10), Verdict::Failed(Failure::Malformed), 99, None);
-        tally.end_and_begin(times(99), Verdict::Completed, 100, None);
-        tally.end(times(100), Verdict::TimedOut, 199, None);
-        let result = tally.into_result(Usage::default());
-        assert_eq!(
-            (result.offered, result.warmup_finished, result.completed, result.timed_out),
-            (2, 1, 1, 1)
-        );
-        assert!(result.errors.is_empty());
-        assert_eq!(result.response.max_ns(), Some(99), "a time-out is at least this long");
-        result.check_accounting().expect("balanced");
-    }
-
-    #[test]
-    fn what_is_never_answered_is_in_flight_at_the_end() {
-        let mut tally = Tally::default();
-        tally.set_window(0, 100);
-        tally.begin(0);
-        tally.begin(0);
-        tally.end(times(0), Verdict::TimedOut, 150, None);
-        tally.cut(times(0), 160);
-        let result = tally.into_result(Usage::default());
-        assert_eq!((result.offered, result.in_flight_at_end, result.timed_out), (2, 2, 0));
-        assert_eq!(result.response.count(), 2);
-        assert_eq!(result.in_flight_integral_ns, 200.0);
-        result.check_accounting().expect("balanced");
-    }
-
-    #[test]
-    fn two_failures_of_one_class_are_one_error_class() {
-        let mut tally = Tally::default();
-        tally.set_window(0, 100);
-        for failure in [Failure::Reset(libc::EPIPE), Failure::Reset(libc::ECONNRESET)] {
-            tally.begin(1);
-            tally.end(times(1), Verdict::Failed(failure), 2, None);
-        }
-        let result = tally.into_result(Usage::default());
-        assert_eq!(result.errors["reset"], 2);
-        assert_eq!(result.first_errors.len(), 1);
-        result.check_accounting().expect("balanced");
-    }
-}
+mod tests;

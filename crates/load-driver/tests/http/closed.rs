@@ -225,7 +225,12 @@ fn littles_law_holds_on_a_constant_server() {
     let mean_ns = result.response.mean_ns().expect("samples");
     let by_littles_law = throughput * mean_ns / 1e9;
     assert!((by_littles_law / in_flight - 1.0).abs() < 0.05, "{by_littles_law} and {in_flight}");
-    assert!(result.response.min_ns().expect("samples") >= ns(wait), "no answer is faster than its wait");
+    assert!(result.service_min_ns >= Some(ns(wait)), "no answer is faster than its wait");
+    assert_eq!(result.residence_ns, result.in_flight_integral_ns);
+    let from_ns = result.timeline.start_monotonic_ns + 100 * MS;
+    let window = result.timeline.between(from_ns, from_ns + 1_000 * MS).expect("covered");
+    assert!((window.in_flight_ns / result.in_flight_integral_ns - 1.0).abs() < 0.01, "{window:?}");
+    assert!((window.completed / result.completed as f64 - 1.0).abs() < 0.05, "{window:?}");
     assert_eq!(result.drain_response.count(), result.drain_finished);
 }
 

@@ -24,6 +24,7 @@ impl Driver<'_> {
         let begin_ns = start_ns.saturating_add(warmup_ns);
         let end_ns = begin_ns.saturating_add(duration_ns);
         self.tally.set_window(begin_ns, end_ns);
+        self.tally.set_timeline(start_ns, warmup_ns.saturating_add(duration_ns));
         self.tally.set_open(rate_per_s / stride as f64);
         let shard = Shard { first, stride };
         let slots = self.connections.len();

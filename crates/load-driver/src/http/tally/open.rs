@@ -30,6 +30,7 @@ impl Tally {
 
     /// The client acts on a request, which waits for a connection, if only for no time.
     pub(in crate::http) fn notice(&mut self, times: Times) {
+        self.pass(times.begun_ns);
         self.begun += 1;
         self.waiting.rise(times.begun_ns);
         if times.intended_ns >= self.begin_ns {
@@ -39,6 +40,7 @@ impl Tally {
 
     /// A request has got its connection.
     pub(in crate::http) fn assign(&mut self, now_ns: u64) {
+        self.pass(now_ns);
         self.waiting.fall(now_ns);
         self.in_flight.rise(now_ns);
     }
@@ -51,24 +53,28 @@ impl Tally {
         now_ns: u64,
         example: Option<&str>,
     ) {
+        self.pass(now_ns);
         self.in_flight.fall(now_ns);
         self.settle(times, Outcome::Verdict(verdict), now_ns, example);
     }
 
     /// A request has timed out before a connection was free for it.
     pub(in crate::http) fn expire(&mut self, times: Times, now_ns: u64) {
+        self.pass(now_ns);
         self.waiting.fall(now_ns);
         self.settle(times, Outcome::Verdict(Verdict::TimedOut), now_ns, None);
     }
 
     /// A request that has a connection has no answer when the drain is over.
     pub(in crate::http) fn cut_in_flight(&mut self, times: Times, now_ns: u64) {
+        self.pass(now_ns);
         self.in_flight.fall(now_ns);
         self.settle(times, Outcome::Cut, now_ns, None);
     }
 
     /// A request still has no connection when the drain is over.
     pub(in crate::http) fn cut_waiting(&mut self, times: Times, now_ns: u64) {
+        self.pass(now_ns);
         self.waiting.fall(now_ns);
         self.settle(times, Outcome::Cut, now_ns, None);
     }
@@ -76,6 +82,10 @@ impl Tally {
     /// The one place where a request of an open loop is recorded: once, with all its times.
     fn settle(&mut self, times: Times, outcome: Outcome, now_ns: u64, example: Option<&str>) {
         let completed = matches!(outcome, Outcome::Verdict(Verdict::Completed));
+        self.leave(times.begun_ns, now_ns);
+        if completed {
+            self.complete(times, now_ns);
+        }
         self.completed_in_window += u64::from(completed && (self.begin_ns..self.end_ns).contains(&now_ns));
         if times.intended_ns < self.begin_ns {
             self.warmup_finished += 1;

@@ -62,6 +62,7 @@ struct Model {
     vacant: Vec<u32>,
     resting: Vec<u32>,
     last_intended_ns: u64,
+    completed: u64,
 }
 
 impl Model {
@@ -101,6 +102,7 @@ proptest! {
         let begin_ns = START_NS + warmup_ms * MS;
         let mut tally = Tally::default();
         tally.set_window(begin_ns, begin_ns + 200 * MS);
+        tally.set_timeline(START_NS, (warmup_ms + 200) * MS);
         tally.set_open(500.0);
         let mut open =
             OpenLoop::new(&arrivals, Shard { first: 0, stride: 1 }, START_NS, TIMEOUT_NS, slots as usize);
@@ -127,6 +129,7 @@ proptest! {
                     // A request that was not sent has no answer.
                     if sent || matches!(verdict, Verdict::TimedOut | Verdict::Failed(_)) {
                         model.busy.remove(index);
+                        model.completed += u64::from(matches!(verdict, Verdict::Completed));
                         tally.end_open(times, verdict, now_ns, None);
                         if sent && keeps {
                             model.idle.push(slot);
@@ -178,6 +181,8 @@ proptest! {
         let scheduled = arrivals.starts().count() as u64;
         prop_assert_eq!(result.offered + result.warmup_finished, scheduled);
         prop_assert!(result.sent + result.timed_out_unsent + result.unsent_at_end <= result.offered);
-        prop_assert!(result.in_flight_integral_ns.is_finite() && result.waiting_integral_ns.is_finite());
+        prop_assert_eq!(result.residence_ns, result.in_flight_integral_ns + result.waiting_integral_ns);
+        let whole = result.timeline.between(START_NS, now_ns).expect("covered");
+        prop_assert_eq!(whole.completed, model.completed as f64);
     }
 }

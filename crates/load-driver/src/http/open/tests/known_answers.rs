@@ -5,7 +5,7 @@ use std::cell::Cell;
 use workload::arrivals::Spacing;
 
 use super::super::Shard;
-use super::world::{MS, S, World, world};
+use super::world::{MS, S, START_NS, World, world};
 use crate::honesty::{generator_limited, honesty};
 use crate::http::HttpLoadResult;
 use crate::recorder::Histogram;
@@ -41,6 +41,16 @@ fn a_server_of_constant_20_ms_is_measured_as_one() {
         let by_littles_law = result.offered_rate_per_s().expect("a window") * 0.020;
         assert!((result.in_flight_mean().expect("a window") / by_littles_law - 1.0).abs() < 0.01);
         assert_eq!(result.waiting_integral_ns, 0.0);
+        assert_eq!(result.service_min_ns, Some(20 * MS));
+        // Once the first have ended, one half is like the other.
+        let from = START_NS + 100 * MS;
+        let half =
+            |n: u64| result.timeline.between(from + n * 2 * S, from + (n + 1) * 2 * S).expect("covered");
+        let (first, second) = (half(0), half(1));
+        if spacing == Spacing::Constant {
+            assert!((first.completed - second.completed).abs() <= 1.0, "{first:?} {second:?}");
+            assert!((first.in_system_mean().expect("time") - 4.0).abs() < 0.01, "{first:?}");
+        }
     }
     assert_eq!(world().run().offered, 1_000);
 }

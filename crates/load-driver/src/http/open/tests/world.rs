@@ -71,6 +71,7 @@ impl World<'_> {
         let begin_ns = START_NS + self.warmup_ns;
         let mut tally = Tally::default();
         tally.set_window(begin_ns, begin_ns + self.duration_ns);
+        tally.set_timeline(START_NS, self.warmup_ns + self.duration_ns);
         tally.set_open(self.rate_per_s / self.shard.stride as f64);
         let slots = self.connections as usize;
         let mut open = OpenLoop::new(&arrivals, self.shard, START_NS, self.timeout_ns, slots);
@@ -81,6 +82,13 @@ impl World<'_> {
             Run { world: self, open, tally, times: vec![Times::default(); slots], ends: BTreeSet::new() };
         let result = run.finish(begin_ns + self.duration_ns + self.drain_ns);
         result.check_accounting().expect("balanced");
+        assert_eq!(result.residence_ns, result.in_flight_integral_ns + result.waiting_integral_ns);
+        let window = result.timeline.between(begin_ns, begin_ns + self.duration_ns).expect("covered");
+        let integral_ns = result.in_flight_integral_ns;
+        assert!(
+            (window.in_flight_ns - integral_ns).abs() <= 0.01 * integral_ns + 1.0,
+            "{window:?} {integral_ns}"
+        );
         let json = serde_json::to_string(&result).expect("serialised");
         assert!(!json.contains("null") && !json.contains("NaN"), "{json}");
         for figure in [
