@@ -86,8 +86,8 @@ pub(crate) struct Verify {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) workers: Option<u32>,
     /// How many checks run at one time
-    #[arg(long, default_value_t = 16)]
-    pub(crate) parallel: usize,
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1_024))]
+    pub(crate) parallel: u16,
     /// No line for each check on standard error
     #[arg(long)]
     pub(crate) no_progress: bool,

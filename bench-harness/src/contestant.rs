@@ -6,13 +6,17 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use cell_control::{Discovery, Problem, Runner, Subject, describe, discover};
 use cell_protocol::{Ability, Description, VariantDescription};
+use rustix::process::{Resource, getrlimit};
 
-use crate::exit::usage;
+use crate::exit::{Refused, usage};
 use crate::place::Place;
 use crate::suggest;
 
 /// The runtime that does the work with no model around it. Reports show it first.
 pub(crate) const FLOOR: &str = "floor";
+
+/// Descriptors that the harness needs for itself: three pipes to each runner that is asked at one time, and some more.
+const DESCRIPTORS_MIN: u64 = 64;
 
 /// One variant of one runtime.
 #[derive(Clone, Debug)]
@@ -80,6 +84,10 @@ impl Field {
                 own.parent().context("this executable is in no directory")?.to_owned()
             }
         };
+        enough_descriptors()?;
+        if let Err(error) = std::fs::read_dir(&directory) {
+            return Err(usage(format!("cannot look for runners in {}: {error}", directory.display())));
+        }
         let Discovery { mut runners, problems } = discover(&directory);
         runners
             .sort_by_key(|runner| (runner.description.runtime != FLOOR, runner.description.runtime.clone()));
@@ -183,6 +191,17 @@ impl Field {
                 usage(format!("no runner in {at}; build them with `cargo build --release -p 'runtime-*'`"))
             }
         }
+    }
+}
+
+/// A limit that is too low even for talking to runners is said once, and not as the failure of whatever meets it first.
+fn enough_descriptors() -> anyhow::Result<()> {
+    match getrlimit(Resource::Nofile).current {
+        Some(limit) if limit < DESCRIPTORS_MIN => Err(Refused(format!(
+            "RLIMIT_NOFILE is {limit}, and the harness needs {DESCRIPTORS_MIN} to talk to runners; raise it with `ulimit -n`"
+        ))
+        .into()),
+        _ => Ok(()),
     }
 }
 

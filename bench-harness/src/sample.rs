@@ -71,6 +71,12 @@ pub(crate) fn group(leader: u32) -> Sample {
     sample
 }
 
+/// Whether a child has ended and was not waited for yet, or is gone.
+pub(crate) fn has_ended(pid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
+    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+}
+
 /// The threads of one process: a look that costs next to nothing.
 pub(crate) fn threads(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;

@@ -23,8 +23,12 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let field = Field::find(cli.runners.as_deref(), place)?;
     let mut results = Vec::new();
     for (runner, variants) in by_runner(field.select(&arguments.runtimes)?) {
-        let options =
-            Options { workers, parallel: arguments.parallel, variants, checks: arguments.checks.clone() };
+        let options = Options {
+            workers,
+            parallel: usize::from(arguments.parallel),
+            variants,
+            checks: arguments.checks.clone(),
+        };
         let watch = |result: &CheckResult| {
             if !arguments.no_progress {
                 output::tell(format_args!("{result}"));

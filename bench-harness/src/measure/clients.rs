@@ -3,10 +3,12 @@
 
 use std::env;
 use std::io::{self, Read, Write};
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use cell_control::CellProcess;
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec, run};
 use rustix::process::{Resource, Signal, getrlimit, set_parent_process_death_signal};
 
@@ -47,13 +49,15 @@ pub(super) fn shards(requests: u64) -> Result<usize, String> {
 }
 
 impl Clients {
-    /// Starts one process for each shard of `load`, which must be of the kind one connection a request.
+    /// Starts one process for each shard of `load`. A closed loop has but one: its connections are no schedule to share.
     pub(super) fn start(load: &HttpLoadSpec, shards: usize) -> io::Result<Clients> {
         let executable = env::current_exe()?;
         let mut clients = Clients { children: Vec::new(), readers: Vec::new() };
         for shard in 0..shards {
             let mut child = Command::new(&executable)
                 .arg("load-shard")
+                // A backtrace would be the last that it says, in the place of its reason.
+                .env("RUST_BACKTRACE", "0")
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .stderr(Stdio::piped())
@@ -66,10 +70,9 @@ impl Clients {
             }
             let reader = thread::Builder::new().name("client".into()).spawn(move || {
                 let answer = all_of(stdout).map_err(|error| error.to_string())?;
-                if answer.is_empty() {
-                    Err(all_of(stderr).unwrap_or_default().trim().to_owned())
-                } else {
-                    Ok(answer)
+                match answer.is_empty() {
+                    false => Ok(answer),
+                    true => Err(format!("the client failed{}", said(stderr))),
                 }
             })?;
             clients.readers.push(reader);
@@ -87,10 +90,17 @@ impl Clients {
         mut self,
         deadline: Instant,
         interrupt: &Interrupt,
+        server: &CellProcess,
     ) -> Result<HttpLoadResult, String> {
         while !self.readers.iter().all(JoinHandle::is_finished) {
             if interrupt.is_raised() {
                 return Err("interrupted while the client was at work".to_owned());
+            }
+            if server.has_ended() {
+                return Err("the server ended while the client was at work".to_owned());
+            }
+            if let Some(reason) = self.failed() {
+                return Err(reason);
             }
             if Instant::now() >= deadline {
                 return Err("the client did not end in time".to_owned());
@@ -98,10 +108,10 @@ impl Clients {
             thread::sleep(Duration::from_millis(2));
         }
         let mut sum: Option<HttpLoadResult> = None;
-        for reader in self.readers.drain(..) {
+        for (child, reader) in self.children.iter_mut().zip(self.readers.drain(..)) {
             let answer =
                 reader.join().map_err(|_| "a thread that reads from the client panicked".to_owned())?;
-            let answer = answer.map_err(|words| format!("the client failed: {words}"))?;
+            let answer = answer.map_err(|words| failure(child, words))?;
             let result: HttpLoadResult = serde_json::from_str(&answer)
                 .map_err(|error| format!("the client talks nonsense: {error}"))?;
             match &mut sum {
@@ -110,6 +120,25 @@ impl Clients {
             }
         }
         sum.ok_or_else(|| "there was no client".to_owned())
+    }
+
+    /// Why one of the shards has failed while others are still at work.
+    fn failed(&mut self) -> Option<String> {
+        let shard = self
+            .children
+            .iter_mut()
+            .position(|child| matches!(child.try_wait(), Ok(Some(status)) if !status.success()))?;
+        // Its pipes are closed, so that whoever reads from it is at an end as well.
+        let words = self.readers.swap_remove(shard).join().ok()?.err().unwrap_or_default();
+        Some(failure(&mut self.children[shard], words))
+    }
+}
+
+/// How a client that gave no result ended.
+fn failure(child: &mut Child, words: String) -> String {
+    match child.wait().ok().and_then(|status| status.signal()) {
+        Some(signal) => format!("the client was killed by signal {signal}"),
+        None => words,
     }
 }
 
@@ -123,6 +152,11 @@ impl Drop for Clients {
     }
 }
 
+fn said(stderr: Option<impl Read>) -> String {
+    let words = all_of(stderr).unwrap_or_default();
+    words.trim().lines().last().map(|line| format!(": {line}")).unwrap_or_default()
+}
+
 /// Standard error is read after standard output: a client writes one line there, which the pipe holds.
 fn all_of(pipe: Option<impl Read>) -> io::Result<String> {
     let mut text = String::new();
@@ -134,7 +168,7 @@ fn all_of(pipe: Option<impl Read>) -> io::Result<String> {
 
 fn part(load: &HttpLoadSpec, shard: usize, shards: usize) -> HttpLoadSpec {
     let mut part = load.clone();
-    if let HttpLoad::OneEach { first, stride, .. } = &mut part.load {
+    if let HttpLoad::OneEach { first, stride, .. } | HttpLoad::Open { first, stride, .. } = &mut part.load {
         (*first, *stride) = (shard, shards);
     }
     part
@@ -155,6 +189,36 @@ pub(crate) fn shard() -> anyhow::Result<Ending> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shards_take_turns_at_one_schedule() {
+        let open = HttpLoad::Open {
+            rate_per_s: 100.0,
+            arrivals: workload::arrivals::Spacing::Poisson,
+            seed: 7,
+            warmup_ns: 1,
+            duration_ns: 1,
+            first: 0,
+            stride: 1,
+        };
+        let load = HttpLoadSpec {
+            server: "127.0.0.1:80".parse().unwrap(),
+            target: "/".into(),
+            expected_body: None,
+            connections: 1,
+            load: open,
+            timeout_ns: 1,
+            drain_ns: 1,
+            cpus: vec![],
+            spread_sources: false,
+            start_at_monotonic_ns: None,
+        };
+        let turns = (0..3).map(|shard| match part(&load, shard, 3).load {
+            HttpLoad::Open { first, stride, rate_per_s, .. } => (first, stride, rate_per_s.to_string()),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(turns.collect::<Vec<_>>(), [0, 1, 2].map(|first| (first, 3, "100".to_owned())));
+    }
 
     #[test]
     fn a_load_is_split_by_the_descriptor_limit() {

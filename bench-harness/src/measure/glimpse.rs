@@ -1,20 +1,18 @@
 //! What is seen of a cell from outside while requests arrive and wait, also where the cell fails.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::{Bench, after};
+use cell_control::CellProcess;
+
+use super::{Bench, GLANCE, after};
 use crate::limit::Observed;
 use crate::sample::{self, AcceptQueues, CpuAccount, CpuUse, Sample};
 
-/// How often a runner's threads, and what waits to be accepted, are counted.
-const GLANCE: Duration = Duration::from_millis(20);
-
 /// What is looked at, and when.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Watched<'a> {
-    /// The leader of the runner's process group.
-    pub(super) runner: u32,
+    pub(super) cell: &'a CellProcess,
     pub(super) listen: Option<SocketAddr>,
     pub(super) clients: &'a [u32],
     /// When requests begin to arrive.
@@ -53,19 +51,24 @@ impl Glimpse {
 
     /// Counts what the runner has and uses until all requests should be waiting, and takes the sample then.
     pub(super) fn look(&mut self, bench: &Bench, watched: &Watched<'_>) {
-        let cpu = || CpuAccount::read(&sample::members(watched.runner), watched.clients);
+        let runner = watched.cell.pid();
+        let cpu = || CpuAccount::read(&sample::members(runner), watched.clients);
         bench.interrupt.sleep_until(watched.begin);
         let before = cpu();
-        while Instant::now() < watched.all_wait && !bench.interrupt.is_raised() {
+        while Instant::now() < watched.all_wait
+            && !bench.interrupt.is_raised()
+            && !watched.cell.has_ended()
+            && !watched.clients.iter().any(|client| sample::has_ended(*client))
+        {
             // A zombie has no thread, and keeps what was seen of it before.
-            self.threads_last = self.threads_last.max(sample::threads(watched.runner));
+            self.threads_last = self.threads_last.max(sample::threads(runner));
             let port = watched.listen.map(|listen| listen.port());
             self.accept_queue_peak =
                 self.accept_queue_peak.max(port.and_then(sample::waiting_to_be_accepted));
             bench.interrupt.sleep_until(watched.all_wait.min(after(Instant::now(), GLANCE)));
         }
         self.cpu = cpu().since(&before);
-        self.sample = Some(sample::group(watched.runner)).filter(|sample| sample.threads > 0);
+        self.sample = Some(sample::group(runner)).filter(|sample| sample.threads > 0);
     }
 
     /// Says what was seen, when the cell has ended.

@@ -54,9 +54,8 @@ fn offer(
     let begin = Instant::now();
     cell.go()?;
     if let Some(look_after) = look_after {
-        let runner = cell.pid();
         let all_wait = after(begin, look_after);
-        glimpse.look(bench, &Watched { runner, listen: None, clients: &[], begin, all_wait });
+        glimpse.look(bench, &Watched { cell: &cell, listen: None, clients: &[], begin, all_wait });
     }
     let rounds = if task.warm { 2 } else { 1 };
     let allowed = (task.arrivals.length() + Duration::from_nanos(task.time_limit_ns)) * rounds + SLACK;

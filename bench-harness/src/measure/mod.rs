@@ -11,7 +11,7 @@ mod throughput;
 
 use std::time::{Duration, Instant};
 
-use cell_control::{CellError, Limits};
+use cell_control::{CellError, CellProcess, Limits};
 use cell_protocol::{CellSpec, PROTOCOL, Task};
 
 use crate::contestant::Contestant;
@@ -28,7 +28,9 @@ pub(crate) use throughput::Ceiling;
 /// How long a runner may take to drain what it was given, when told to stop.
 const DRAIN: Duration = Duration::from_secs(1);
 /// How long a runner may take beyond its own limits before it counts as hanging.
-const SLACK: Duration = Duration::from_secs(20);
+const SLACK: Duration = Duration::from_secs(10);
+/// How often a cell that is waited for is looked at: a runner that has ended is not waited for any longer than this.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// What all cells of a run have in common.
 #[derive(Clone, Debug)]
@@ -75,6 +77,13 @@ impl Bench {
             offload_threads: None,
             task,
             drain_ns: ns(DRAIN),
+        }
+    }
+
+    /// Sleeps until `instant`, or until there is no use in it: the run is interrupted, or the runner has ended.
+    fn sleep_beside(&self, cell: &CellProcess, instant: Instant) {
+        while Instant::now() < instant && !self.interrupt.is_raised() && !cell.has_ended() {
+            self.interrupt.sleep_until(instant.min(after(Instant::now(), GLANCE)));
         }
     }
 

@@ -85,7 +85,7 @@ fn offer(
         .map_err(|error| Failure::Client(format!("cannot start the client's processes: {error}")))?;
     // Halfway through the rest of the wait, when all of them should be waiting.
     let watched = Watched {
-        runner: cell.pid(),
+        cell: &cell,
         listen: Some(listen),
         clients: &clients.pids(),
         begin: start,
@@ -93,7 +93,7 @@ fn offer(
     };
     glimpse.look(bench, &watched);
     let deadline = after(start, step.spread + timeout + DRAIN + SLACK);
-    let client = clients.collect(deadline, &bench.interrupt);
+    let client = clients.collect(deadline, &bench.interrupt, &cell);
     // A dead server explains a failed client, so it is asked first.
     let after = cell.snapshot()?;
     let client = client.map_err(Failure::Client)?;

@@ -98,6 +98,13 @@ impl CellProcess {
         self.child.pid.as_raw_nonzero().get().unsigned_abs()
     }
 
+    /// Whether the runner has ended, so that there is no use in waiting for what it does. Why is told by whatever is
+    /// asked of it next.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.child.has_ended().unwrap_or(true)
+    }
+
     /// Lets the runner begin.
     ///
     /// # Errors

@@ -42,6 +42,8 @@ impl Child {
         let parent = rustix::process::getpid();
         let mut command = Command::new(program);
         command.args(arguments).process_group(0);
+        // A backtrace would be the last that a dying runner says, in the place of its reason.
+        command.env("RUST_BACKTRACE", "0");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[expect(unsafe_code, reason = "std has no safe way to set the parent-death signal")]
         // SAFETY: between fork and exec the closure makes two system calls and allocates nothing,
@@ -100,7 +102,10 @@ impl Child {
     }
 
     /// Whether the child is a zombie. It is left one: its number must stay taken until its group is killed.
-    fn has_ended(&self) -> io::Result<bool> {
+    pub(crate) fn has_ended(&self) -> io::Result<bool> {
+        if self.reaped.is_some() {
+            return Ok(true);
+        }
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         loop {
             match waitid(WaitId::Pid(self.pid), options) {

@@ -95,14 +95,14 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
     let clients = Clients::start(&spec, 1)
         .map_err(|error| NoFigures::failed(format!("cannot start the client's process: {error}")))?;
     let at = |share: f64| after(start, load.warmup.mul_f64(share));
-    bench.interrupt.sleep_until(at(0.25));
-    let syscalls = count_syscalls(&mut cell, || bench.interrupt.sleep_until(at(0.9)))?;
-    bench.interrupt.sleep_until(at(1.0));
+    bench.sleep_beside(&cell, at(0.25));
+    let syscalls = count_syscalls(&mut cell, |cell| bench.sleep_beside(cell, at(0.9)))?;
+    bench.sleep_beside(&cell, at(1.0));
     let begin = cell.snapshot().map_err(runner)?;
-    bench.interrupt.sleep_until(after(start, load.warmup + load.duration));
+    bench.sleep_beside(&cell, after(start, load.warmup + load.duration));
     let end = cell.snapshot().map_err(runner)?;
     let deadline = after(start, load.warmup + load.duration + load.timeout + SLACK);
-    let client = clients.collect(deadline, &bench.interrupt);
+    let client = clients.collect(deadline, &bench.interrupt, &cell);
     let stalls = meter.stop();
     // A dead server explains a failed client, so it is asked first.
     let last = cell.snapshot().map_err(runner)?;
@@ -138,7 +138,7 @@ fn rate_max(load: &Load<'_>) -> Option<f64> {
 /// Counts while `wait` lasts. Counting slows system calls down, so it ends before the window begins.
 fn count_syscalls(
     cell: &mut CellProcess,
-    wait: impl FnOnce(),
+    wait: impl FnOnce(&CellProcess),
 ) -> Result<Result<Syscalls, String>, NoFigures> {
     let completed = |cell: &mut CellProcess| -> Result<u64, NoFigures> {
         let Snapshot { server, .. } = cell.snapshot().map_err(|error| NoFigures::from(&error))?;
@@ -149,7 +149,7 @@ fn count_syscalls(
         Err(reason) => return Ok(Err(reason)),
     };
     let (count, before) = (counter.read(), completed(cell)?);
-    wait();
+    wait(cell);
     let (count_after, after) = (counter.read(), completed(cell)?);
     Ok(count.and_then(|count| {
         let count = count_after?.saturating_sub(count);

@@ -1,0 +1,66 @@
+//! Processes that are killed while a load of many seconds runs: each is a row with its reason, at once.
+
+use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::{Value, code, harness, rows, stderr};
+
+/// Runs one step of ten seconds, kills the child whose command line has `word`, and returns the step's row.
+fn killed(word: &str) -> Value {
+    let directory = tempfile::tempdir().expect("a directory can be made");
+    let file = directory.path().join("long.toml");
+    let text = "[capacity.hold.quick]\nwait = \"10s\"\nsteps = [10]\ncommon_step = 10\n";
+    fs::write(&file, text).expect("the directory can be written");
+    let out = directory.path().join("run");
+    let mut command = harness(&["run", "--quick", "capacity.hold", "-m", "fake:good"]);
+    command.arg("--out").arg(&out).arg("--experiments").arg(&file);
+    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let running = command.spawn().expect("the harness can be started");
+    let begin = Instant::now();
+    let victim = loop {
+        assert!(begin.elapsed() < Duration::from_secs(20), "no process with {word} was seen");
+        if let Some(pid) = child_of(running.id(), word) {
+            break pid;
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    // The client begins when its connections are due.
+    thread::sleep(Duration::from_millis(500));
+    kill_process(victim, Signal::KILL).expect("it is alive");
+    let killed = Instant::now();
+    let output = running.wait_with_output().expect("the harness ends");
+    assert!(killed.elapsed() < Duration::from_secs(5), "it was noticed after {:?}", killed.elapsed());
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let rows = rows(&out);
+    rows.iter().find(|row| row["params"]["requests"] == 10).expect("the step has a row").clone()
+}
+
+fn child_of(parent: u32, word: &str) -> Option<Pid> {
+    let entries = fs::read_dir("/proc").ok()?;
+    let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
+    let is_it = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let of = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse::<u32>().ok());
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        of == Some(parent) && String::from_utf8_lossy(&line).split('\0').any(|argument| argument == word)
+    };
+    pids.into_iter().find(is_it).and_then(Pid::from_raw)
+}
+
+#[test]
+fn a_killed_client_is_named_at_once() {
+    let row = killed("load-shard");
+    assert_eq!(row["status"], "failed", "{row:#}");
+    assert_eq!(row["reason"], "the client was killed by signal 9");
+}
+
+#[test]
+fn a_killed_server_is_named_at_once() {
+    let row = killed("cell");
+    assert_eq!(row["status"], "failed", "{row:#}");
+    let reason = row["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("the runner was killed by SIGKILL"), "{reason}");
+}
