@@ -12,6 +12,8 @@ use crate::table::Table;
 
 /// A model that has so many times as much as the floor before anything comes has paid beforehand.
 const PAID_BEFORE: f64 = 8.0;
+/// Of fewer places, what one program has at the start and another has not would be what is told.
+const PLACES_MIN: u64 = 10;
 
 const HOW_TO_READ: &str = "
 What one more costs is the slope of a line through what one growing process has, with all of its children, while \
@@ -22,7 +24,7 @@ names. Reserved is address space, which costs nothing by itself. An interval wit
 tells its slope, with 95 %; one with a share beside it is that of the median over repetitions. All looks are between \
 two powers of two, so that a table that doubles does so in none: its steps are not in the slope. A pool has its \
 threads at the start, so that one more in service costs next to nothing up to its size, and one more than that is \
-queued.
+queued; a bounded queue has its places at the start too.
 ";
 
 pub(super) fn sections(groups: &[Group]) -> Vec<Section> {
@@ -94,6 +96,7 @@ fn paid_before(tasks: &[&Group]) -> Vec<String> {
     for group in tasks.iter().filter(|group| group.cell.runtime != FLOOR && !is_in_a_pool(group)) {
         let Some(start) = at_start(group) else { continue };
         match limit(group) {
+            Some(limit) if limit < PLACES_MIN => {}
             Some(limit) => findings.push(format!(
                 "`{}` has paid for its {} places before the first request: {} at the start, {} a place more than the floor's.",
                 group.label,

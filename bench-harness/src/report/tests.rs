@@ -12,6 +12,8 @@ use crate::limit;
 use crate::row::{CellId, FORMAT, Measured, Row};
 use crate::summary;
 
+mod memory;
+
 fn run() -> Run {
     let runtime = |name: &str, variants: &[&str]| Description {
         protocol: PROTOCOL,

@@ -11,8 +11,9 @@ use crate::row::Check;
 
 /// How far a look may be from the line, as a share of what the figure grew by from the first look to the last.
 const RESIDUAL_SHARE_MAX: f64 = 0.1;
-/// And in any case: a few stacks and buffers that a process touches once, whenever it first needs them.
-const RESIDUAL_BYTES_MAX: f64 = 65_536.0;
+/// And in any case: stacks and buffers that a process touches once, when it first needs them, and a table that doubles
+/// where processes share connections unevenly. The interval of the slope tells what that is worth.
+const RESIDUAL_BYTES_MAX: f64 = 131_072.0;
 
 /// Where the requests were while one look was taken.
 #[derive(Clone, Copy, Debug)]

@@ -17,6 +17,8 @@ use crate::measure::{Bench, DRAIN, NoFigures, SLACK, ns};
 const STAGE_LIMIT: Duration = Duration::from_secs(20);
 /// How often a runner is asked where its requests are.
 const ASK: Duration = Duration::from_millis(2);
+/// The shortest time that a runner takes for a limit.
+const AT_ONCE: Duration = Duration::from_millis(1);
 
 /// Which requests grow in number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,7 +88,7 @@ impl<'a> Trial<'a> {
         let stages = totals.first().copied().into_iter().chain(totals.windows(2).map(more)).collect();
         let requests = totals.last().copied().unwrap_or(0);
         // Where they are waited for, all have ended when the last call comes.
-        let time_limit = if place == Where::InService { DRAIN } else { Duration::ZERO };
+        let time_limit = if place == Where::InService { DRAIN } else { AT_ONCE };
         let task = StagesTask {
             plan,
             seed: bench.seed,
@@ -102,7 +104,7 @@ impl<'a> Trial<'a> {
         let mut spec = bench.spec(cell.contestant, Task::Stages(self.task.clone()));
         if self.place != Where::InService {
             // What is queued is given up at once.
-            spec = CellSpec { drain_ns: 1, ..spec };
+            spec = CellSpec { drain_ns: ns(AT_ONCE), ..spec };
         }
         let limits = bench.limits();
         let mut process = CellProcess::start(&cell.contestant.runner, &spec, limits).map_err(none)?;
