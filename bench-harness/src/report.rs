@@ -65,7 +65,7 @@ and one wait where nothing limits); efficiency is bound / elapsed. Response time
 each request. A step of a ramp is met when its p99 is within its objective: its own wait and a slack, half of the \
 experiment's wait where its file says nothing else, which does not stretch where a step's wait has to. Capacity is \
 the peak of the largest step that was met, and the percentiles, wait and objective beside it are of that step. `>=` \
-marks a figure that the machine, and not the model, kept from being larger. A percentile is shown where at least ten \
+marks a figure that the machine, and not the model, kept from being larger, and a median of such figures and others. A percentile is shown where at least ten \
 samples lie beyond it: p99 takes 1,000. n counts repetitions, each in its own \
 process. An interval is that of the median over them, by order statistics: the narrowest pair of repetitions that has \
 the true median between it with the probability beside it, of 90 % or more; of fewer than five it is the smallest and \

@@ -20,9 +20,13 @@ pub(crate) struct Group {
     pub(crate) status: Status,
     pub(crate) reason: Option<String>,
     pub(crate) metrics: BTreeMap<String, Spread>,
-    /// The limit and its evidence, of the repetition that is nearest to the median.
+    /// What ended the repetitions; where that differs, each limit with how many it ended.
     pub(crate) limited_by: Option<String>,
+    /// Whether the median is a lower bound: where a repetition is one, the true median may be larger.
     pub(crate) censored: Option<bool>,
+    /// Whether some repetitions are lower bounds and others are not.
+    pub(crate) is_mixed: bool,
+    /// Of the repetition that is nearest to the median.
     pub(crate) evidence: BTreeMap<String, Value>,
 }
 
@@ -64,7 +68,9 @@ pub(crate) struct Entry {
     n: u32,
     status: Status,
     reason: Option<String>,
+    /// Where repetitions ended by several limits, each with how many it ended.
     limited_by: Option<String>,
+    /// The median, the ends of its interval and the largest are lower bounds: at least one repetition is.
     censored: Option<bool>,
 }
 
@@ -230,6 +236,10 @@ fn group(run: &Run, rows: &[Row], cell: CellId) -> Group {
         }
     }
     let worst = told.iter().max_by_key(|row| row.status);
+    let lower_bounds = shown.iter().filter(|row| row.censored == Some(true)).count();
+    let is_mixed = lower_bounds > 0 && lower_bounds < shown.len();
+    let mixed =
+        || format!("{lower_bounds} of {} repetitions are lower bounds, and so is their median", shown.len());
     let distance = |row: &&Row| match (row.metric("in_flight_capacity"), metrics.get("in_flight_capacity")) {
         (Some(own), Some(spread)) => (own - spread.median.get()).abs(),
         _ => 0.0,
@@ -247,12 +257,33 @@ fn group(run: &Run, rows: &[Row], cell: CellId) -> Group {
     Group {
         label: label + &cpus,
         status: worst.map_or(Status::Failed, |row| row.status),
-        reason: worst.and_then(|row| row.reason.clone()),
-        limited_by: typical.and_then(|row| row.limited_by.clone()),
-        censored: typical.and_then(|row| row.censored),
+        reason: worst.and_then(|row| row.reason.clone()).or_else(|| is_mixed.then(mixed)),
+        limited_by: limits(&shown),
+        censored: if lower_bounds > 0 { Some(true) } else { shown.iter().find_map(|row| row.censored) },
+        is_mixed,
         evidence: typical.map(|row| row.evidence.clone()).unwrap_or_default(),
         metrics,
         cell,
+    }
+}
+
+/// `objective`, or `objective (2 of 3), load client (1 of 3)`, the most frequent first.
+fn limits(rows: &[&Row]) -> Option<String> {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for limit in rows.iter().filter_map(|row| row.limited_by.as_deref()) {
+        match counts.iter_mut().find(|(name, _)| *name == limit) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((limit, 1)),
+        }
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    match counts[..] {
+        [] => None,
+        [(only, count)] if count == rows.len() => Some(only.to_owned()),
+        _ => {
+            let each = counts.iter().map(|(name, count)| format!("{name} ({count} of {})", rows.len()));
+            Some(each.collect::<Vec<_>>().join(", "))
+        }
     }
 }
 
@@ -278,23 +309,4 @@ fn rank(run: &Run, cell: &CellId) -> Rank {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_and_interval_of_known_samples() {
-        let spread = |figures: &[f64]| Spread::of(figures.to_vec());
-        assert_eq!(spread(&[]), None);
-        let one = spread(&[7.0]).unwrap();
-        assert_eq!((one.median.get(), one.n, one.interval), (7.0, 1, None));
-        let of = |figures: &[f64]| {
-            let spread = spread(figures).unwrap();
-            let interval = spread.interval.unwrap();
-            (spread.median.get(), interval.low(), interval.high(), interval.coverage())
-        };
-        assert_eq!(of(&[5.0, 1.0, 4.0, 2.0, 3.0]), (3.0, 1.0, 5.0, 0.9375));
-        // Of eight, the second and the last but one are enough: one repetition that went wrong is not in the interval.
-        assert_eq!(of(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 99.0]), (4.5, 2.0, 7.0, 0.929_687_5));
-        assert_eq!(spread(&[1.0, 2.0]).unwrap().median.get(), 1.5);
-    }
-}
+mod tests;

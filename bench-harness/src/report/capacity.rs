@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::columns::{evidence, figure, interval, none, param_ns, repetitions, status};
+use super::columns::{evidence, figure, interval, interval_of_bounds, none, param_ns, repetitions, status};
 use super::{Section, of};
 use crate::experiment::Experiment;
 use crate::format::count;
@@ -81,16 +81,21 @@ fn hold<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
     ]);
     for group in groups {
         let capacity = figure(group, "in_flight_capacity");
+        let is_bound = group.censored == Some(true);
         table.push(vec![
             group.label.clone(),
-            if group.censored == Some(true) { format!(">= {capacity}") } else { capacity },
+            if is_bound { format!(">= {capacity}") } else { capacity },
             group.limited_by.clone().unwrap_or_else(none),
             figure(group, "wait_ns"),
             figure(group, "response_p50_ns"),
             figure(group, "response_p99_ns"),
             figure(group, "objective_ns"),
             repetitions(group, "in_flight_capacity"),
-            interval(group, "in_flight_capacity"),
+            if is_bound {
+                interval_of_bounds(group, "in_flight_capacity")
+            } else {
+                interval(group, "in_flight_capacity")
+            },
             evidence(group),
             status(group),
         ]);

@@ -36,9 +36,18 @@ pub(super) fn repetitions(group: &Group, name: &str) -> String {
 
 /// The interval of a median with its coverage, or why there is none.
 pub(super) fn interval(group: &Group, name: &str) -> String {
+    marked_interval(group, name, "")
+}
+
+/// The interval of a median of figures some of which are lower bounds: so are its ends.
+pub(super) fn interval_of_bounds(group: &Group, name: &str) -> String {
+    marked_interval(group, name, ">= ")
+}
+
+fn marked_interval(group: &Group, name: &str, mark: &str) -> String {
     match group.metrics.get(name) {
         Some(Spread { interval: Some(interval), .. }) => format!(
-            "[{}, {}] {:.1} %",
+            "[{mark}{}, {mark}{}] {:.1} %",
             metric(name, interval.low()),
             metric(name, interval.high()),
             interval.coverage() * 100.0

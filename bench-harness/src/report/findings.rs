@@ -125,23 +125,27 @@ fn burst(groups: &[&Group]) -> Vec<String> {
 
 /// One sentence for all that held as much and ended alike.
 fn hold(verdicts: &[&Group], what: &str) -> Vec<String> {
-    let mut alike: Vec<(String, Option<bool>, &str, Vec<String>)> = Vec::new();
+    let mut alike: Vec<(String, &Group, &str, Vec<String>)> = Vec::new();
     for group in verdicts {
         let (Some(capacity), Some(limit)) = (group.median("in_flight_capacity"), &group.limited_by) else {
             continue;
         };
         let (capacity, label) = (metric("", capacity), format!("`{}`", group.label));
-        let same = alike.iter_mut().find(|(other, censored, name, _)| {
-            *other == capacity && *censored == group.censored && *name == limit
+        let same = alike.iter_mut().find(|(other, first, name, _)| {
+            let is_bound = |group: &Group| (group.censored, group.is_mixed);
+            *other == capacity && is_bound(first) == is_bound(group) && *name == limit
         });
         match same {
             Some((_, _, _, labels)) => labels.push(label),
-            None => alike.push((capacity, group.censored, limit, vec![label])),
+            None => alike.push((capacity, group, limit, vec![label])),
         }
     }
-    let sentence = |(capacity, censored, limit, labels): (String, Option<bool>, &str, Vec<String>)| {
+    let sentence = |(capacity, first, limit, labels): (String, &Group, &str, Vec<String>)| {
         let who = list(&labels);
-        match (censored, limit) {
+        match (first.censored, limit) {
+            (Some(true), _) if first.is_mixed => format!(
+                "{who} held {capacity} waiting {what} or more, limited by {limit}, of which the machine set a part."
+            ),
             (Some(true), "end of the ramp") => {
                 format!("{who} held {capacity} waiting {what} or more: the ramp goes no further.")
             }
