@@ -115,7 +115,8 @@ fn a_connection_costs_what_the_runner_has_for_it_and_a_thread() {
     assert_eq!(unplugged["status"], "failed", "{unplugged:#}");
     let reason = unplugged["reason"].as_str().expect("a reason");
     assert!(
-        reason.starts_with("20 of 20 connections failed: ") && reason.contains("ECONNREFUSED"),
+        reason.starts_with("20 of 20 connections have had no answer: 20 connect-refused (")
+            && reason.contains("ECONNREFUSED"),
         "{reason}"
     );
 }

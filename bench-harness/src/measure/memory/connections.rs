@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use cell_control::CellProcess;
 use cell_protocol::{Snapshot, Task};
-use load_driver::http::HoldSpec;
-use workload::Answer;
+use load_driver::http::{Held, HoldSpec};
 use workload::http::answer_body;
+use workload::{Answer, ServerCounts};
 
 use super::checks::{self, Open};
 use super::fit::Fits;
@@ -89,13 +89,10 @@ fn run(bench: &Bench, cell: &Cell<'_>, values: &Connections) -> Result<Seen, NoF
         looks.push(Look::take(leader, *connections, server_before.usage)?);
         let server_after = process.snapshot().map_err(none)?;
         let client = held().map_err(|reason| client_failed(bench, reason))?;
-        if let Some(example) = client.example.as_ref().filter(|_| client.served < *connections) {
-            let failed = *connections - client.served;
-            return Err(NoFigures::failed(format!(
-                "{failed} of {connections} connections failed: {example}"
-            )));
-        }
         let since = |snapshot: &Snapshot| counted(&first, snapshot);
+        if client.served < *connections {
+            return Err(unserved(*connections, &client, &since(&server_after)));
+        }
         open.push(Open {
             connections: *connections,
             client,
@@ -108,6 +105,20 @@ fn run(bench: &Bench, cell: &Cell<'_>, values: &Connections) -> Result<Seen, NoF
     let after = released(&mut process)?;
     process.stop(DRAIN + SLACK).map_err(none)?;
     Ok(Seen { before, looks, open, descriptors, after, shards })
+}
+
+/// Why connections that were opened have had no answer, by the client's words and by the server's counts.
+fn unserved(connections: u64, client: &Held, server: &ServerCounts) -> NoFigures {
+    let classes = client.failed.iter().map(|(class, count)| format!("{count} {class}"));
+    let mut words = classes.collect::<Vec<_>>().join(", ");
+    for said in &client.example {
+        words += &format!(" ({said})");
+    }
+    if server.accept_out_of_descriptors > 0 {
+        words += "; the server's process has no descriptor left: raise the limit with `ulimit -n`";
+    }
+    let failed = connections - client.served;
+    NoFigures::failed(format!("{failed} of {connections} connections have had no answer: {words}"))
 }
 
 fn client_failed(bench: &Bench, reason: String) -> NoFigures {
