@@ -111,7 +111,7 @@ fn run(bench: &Bench, cell: &Cell<'_>, values: &Connections) -> Result<Seen, NoF
 fn unserved(connections: u64, client: &Held, server: &ServerCounts) -> NoFigures {
     let classes = client.failed.iter().map(|(class, count)| format!("{count} {class}"));
     let mut words = classes.collect::<Vec<_>>().join(", ");
-    for said in &client.example {
+    if let Some(said) = &client.example {
         words += &format!(" ({said})");
     }
     if server.accept_out_of_descriptors > 0 {
