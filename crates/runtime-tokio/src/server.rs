@@ -98,7 +98,8 @@ async fn serve_connection(
             Next::Write => match socket.writer.try_write(connection.output()) {
                 Ok(bytes) => connection.written(bytes),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    time::timeout(connection.time_to_write()?, socket.writer.writable()).await??;
+                    // Boxed, since it is rare: every idle connection would have room for it otherwise.
+                    Box::pin(time::timeout(connection.time_to_write()?, socket.writer.writable())).await??;
                 }
                 Err(error) => return Err(error),
             },

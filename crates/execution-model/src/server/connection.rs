@@ -48,6 +48,7 @@ pub struct Work {
 impl Work {
     /// Begins the service: the queue wait is over.
     #[must_use]
+    #[inline]
     pub fn begin(self) -> (Job, Service) {
         (self.job, self.place.begin())
     }
@@ -231,11 +232,13 @@ impl Connection {
 
     /// The bytes to send.
     #[must_use]
+    #[inline]
     pub fn output(&self) -> &[u8] {
         &self.output[self.sent..]
     }
 
     /// `bytes` of the output have been sent.
+    #[inline]
     pub fn written(&mut self, bytes: usize) {
         self.sent += bytes;
         if self.sent == self.output.len() {

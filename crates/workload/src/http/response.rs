@@ -119,22 +119,25 @@ pub fn write_response(output: &mut Vec<u8>, response: &Response<'_>) {
 
 /// Appends the response to a plan that was carried out: 200 with [`answer_body`].
 pub fn write_answer(output: &mut Vec<u8>, answer: Answer, template: &Response<'_>) {
-    let mut buffer = [0; 64];
-    let body = encode_answer(&mut buffer, answer);
-    if template.close || template.announce_keep_alive || template.head_only {
-        write_response(
-            output,
-            &Response { status: Status::Ok, content_type: ContentType::Json, body, ..*template },
-        );
-        return;
+    // The usual answer, on every request's path: what `write_response` writes, from a form that is filled in.
+    const FORM: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 41\r\n\r\n\
+        {\"steps\":0,\"checksum\":\"0000000000000000\"}";
+    const CHECKSUM_AT: usize = FORM.len() - "0000000000000000\"}".len();
+    const STEPS_AT: usize = CHECKSUM_AT - "0,\"checksum\":\"".len();
+    let usual = !(template.close || template.announce_keep_alive || template.head_only);
+    match u8::try_from(answer.steps) {
+        Ok(steps @ 0..=9) if usual => {
+            let mut form: [u8; FORM.len()] = FORM.try_into().expect("it has its own length");
+            form[STEPS_AT] = b'0' + steps;
+            form[CHECKSUM_AT..][..16].copy_from_slice(&hexadecimal(answer.checksum));
+            output.extend_from_slice(&form);
+        }
+        _ => {
+            let body = answer_body(answer);
+            let (status, content_type) = (Status::Ok, ContentType::Json);
+            write_response(output, &Response { status, content_type, body: body.as_bytes(), ..*template });
+        }
     }
-    // The usual answer, on every request's path: what `write_response` writes, without formatting.
-    const HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ";
-    output.reserve(HEAD.len() + 6 + body.len());
-    output.extend_from_slice(HEAD);
-    push_decimal(output, body.len() as u64);
-    output.extend_from_slice(b"\r\n\r\n");
-    output.extend_from_slice(body);
 }
 
 /// The body of the answer to a plan: `{"steps":3,"checksum":"00c0ffee00c0ffee"}`.
@@ -142,49 +145,17 @@ pub fn write_answer(output: &mut Vec<u8>, answer: Answer, template: &Response<'_
 /// The checksum is text because JSON numbers lose digits past 2^53 in many readers.
 #[must_use]
 pub fn answer_body(answer: Answer) -> String {
-    let mut buffer = [0; 64];
-    String::from_utf8(encode_answer(&mut buffer, answer).to_vec()).expect("the body is ASCII")
+    format!("{{\"steps\":{},\"checksum\":\"{:016x}\"}}", answer.steps, answer.checksum)
 }
 
-fn encode_answer(buffer: &mut [u8; 64], answer: Answer) -> &[u8] {
-    const OPEN: &[u8] = b"{\"steps\":";
-    const MIDDLE: &[u8] = b",\"checksum\":\"";
-    const CLOSE: &[u8] = b"\"}";
-    const HEX: &[u8; 16] = b"0123456789abcdef";
-    let mut length = 0;
-    let mut push = |bytes: &[u8]| {
-        buffer[length..length + bytes.len()].copy_from_slice(bytes);
-        length += bytes.len();
-    };
-    push(OPEN);
-    let mut digits = [0; 20];
-    push(decimal(&mut digits, u64::from(answer.steps)));
-    push(MIDDLE);
-    let mut hex = [0; 16];
-    for (pair, byte) in hex.chunks_exact_mut(2).zip(answer.checksum.to_be_bytes()) {
-        pair[0] = HEX[usize::from(byte >> 4)];
-        pair[1] = HEX[usize::from(byte & 0xf)];
+fn hexadecimal(number: u64) -> [u8; 16] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [0; 16];
+    for (pair, byte) in text.chunks_exact_mut(2).zip(number.to_be_bytes()) {
+        pair[0] = DIGITS[usize::from(byte >> 4)];
+        pair[1] = DIGITS[usize::from(byte & 0xf)];
     }
-    push(&hex);
-    push(CLOSE);
-    &buffer[..length]
-}
-
-fn push_decimal(output: &mut Vec<u8>, number: u64) {
-    let mut digits = [0; 20];
-    output.extend_from_slice(decimal(&mut digits, number));
-}
-
-fn decimal(digits: &mut [u8; 20], mut number: u64) -> &[u8] {
-    let mut first = digits.len();
-    loop {
-        first -= 1;
-        digits[first] = b'0' + u8::try_from(number % 10).expect("a digit is below 10");
-        number /= 10;
-        if number == 0 {
-            return &digits[first..];
-        }
-    }
+    text
 }
 
 #[cfg(test)]
@@ -210,6 +181,7 @@ mod tests {
     fn the_quick_path_writes_what_the_general_one_writes() {
         for answer in [
             Answer { steps: 0, checksum: 0 },
+            Answer { steps: 9, checksum: 0x0123_4567_89ab_cdef },
             Answer { steps: 16, checksum: 0xdead_beef },
             Answer { steps: u32::MAX, checksum: u64::MAX },
         ] {
