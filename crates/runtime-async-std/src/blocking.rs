@@ -1,0 +1,100 @@
+//! A step that keeps its thread: on the worker that runs the task, or on the thread pool that async-std has for it.
+
+use std::sync::OnceLock;
+use std::thread;
+use std::time::Duration;
+use std::{env, io};
+
+use async_std::channel::{self, Receiver, Sender};
+use async_std::task;
+use execution_model::{BlockingStrategy, Progress};
+
+/// How many threads async-std's pool for blocking calls has at most.
+pub(crate) const POOL_THREADS: usize = 500;
+/// Where the pool looks for another number.
+const POOL_VARIABLE: &str = "BLOCKING_MAX_THREADS";
+
+/// Why nothing can block in place.
+pub(crate) const NO_HAND_OVER: &str = "async-std has no call by which a worker hands its other tasks and the reactor to another one before it blocks";
+
+/// A place for each thread that may block for a task. As global as async-std's pool, whose own limit is not for a
+/// program to set.
+static PLACES: OnceLock<Places> = OnceLock::new();
+
+/// Blocks as `strategy` says.
+pub(crate) async fn block(duration: Duration, strategy: BlockingStrategy) {
+    carry_out(strategy, move || sleep(duration)).await;
+}
+
+/// Computes as `strategy` says.
+pub(crate) async fn compute(mut progress: Progress, rounds: u64, strategy: BlockingStrategy) -> Progress {
+    carry_out(strategy, move || {
+        progress.compute(rounds);
+        progress
+    })
+    .await
+}
+
+async fn carry_out<T: Send + 'static>(
+    strategy: BlockingStrategy,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    match strategy {
+        BlockingStrategy::Inline => work(),
+        BlockingStrategy::Offload => {
+            let places = PLACES.get().expect("the runtime has started");
+            places.take().await;
+            let done = task::spawn_blocking(work).await;
+            places.give_back();
+            done
+        }
+        BlockingStrategy::InPlace => unreachable!("refused: {NO_HAND_OVER}"),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "blocking the thread is what this step is for")]
+fn sleep(duration: Duration) {
+    thread::sleep(duration);
+}
+
+/// Lets as many threads block for tasks at one time.
+///
+/// # Errors
+///
+/// The pool has not so many, or the environment has another number for it.
+pub(crate) fn start(threads_max: usize) -> io::Result<()> {
+    let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    if threads_max > POOL_THREADS {
+        return refused(format!(
+            "{threads_max} threads to offload to are asked for; there are at most {POOL_THREADS}"
+        ));
+    }
+    if env::var_os(POOL_VARIABLE).is_some() {
+        return refused(format!(
+            "{POOL_VARIABLE} is set, and would limit what is offloaded beside the cell: unset it"
+        ));
+    }
+    PLACES.get_or_init(|| Places::new(threads_max));
+    Ok(())
+}
+
+/// A semaphore, which async-std has none of: a channel that holds as many messages as there are places taken.
+struct Places {
+    take: Sender<()>,
+    give_back: Receiver<()>,
+}
+
+impl Places {
+    fn new(number: usize) -> Places {
+        let (take, give_back) = channel::bounded(number);
+        Places { take, give_back }
+    }
+
+    async fn take(&self) {
+        self.take.send(()).await.expect("the other end is held here");
+    }
+
+    fn give_back(&self) {
+        self.give_back.try_recv().expect("a place was taken");
+    }
+}
