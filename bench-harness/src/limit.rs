@@ -62,6 +62,8 @@ pub(crate) struct Observed {
     pub(crate) accept_queue_overflows: u64,
     /// The most connections that were seen in the server's own accept queue.
     pub(crate) accept_queue_peak: Option<u64>,
+    /// The most connections that arrived between two looks at it.
+    pub(crate) accept_queue_unseen: u64,
     /// The length that the server asked for it.
     pub(crate) accept_backlog: Option<u64>,
     pub(crate) sample: Option<Sample>,

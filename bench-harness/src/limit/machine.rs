@@ -130,7 +130,7 @@ pub(super) fn memory(observed: &Observed, machine: &MachineLimits) -> Option<Lim
 /// Connections that came to nothing while an accept queue overflowed, and it was this server's.
 ///
 /// The kernel counts overflows for a whole network namespace, so the server's own queue must have been seen at least
-/// half full; it is looked at some times a second, between which it can fill. A connection that was let in at the second
+/// half full, or so short that what arrived between two looks could fill it. A connection that was let in at the second
 /// try is only late, and no matter for this name.
 pub(super) fn accept_queue(observed: &Observed, machine: &MachineLimits) -> Option<Limit> {
     let turned_away =
@@ -138,10 +138,10 @@ pub(super) fn accept_queue(observed: &Observed, machine: &MachineLimits) -> Opti
     let lost: u64 =
         observed.failed.iter().filter(|(class, _)| turned_away(class)).map(|(_, count)| count).sum();
     let backlog = observed.accept_backlog.into_iter().chain(machine.accept_backlog).min();
-    let is_own = observed
-        .accept_queue_peak
-        .zip(backlog)
-        .is_none_or(|(peak, backlog)| peak.saturating_mul(2) >= backlog);
+    let could_be_full = |(peak, backlog): (u64, u64)| {
+        peak.saturating_mul(2) >= backlog || peak.saturating_add(observed.accept_queue_unseen) >= backlog
+    };
+    let is_own = observed.accept_queue_peak.zip(backlog).is_none_or(could_be_full);
     (lost > 0 && observed.accept_queue_overflows > 0 && is_own).then(|| {
         // The queue is as long as the machine allows, but it is the model that does not empty it.
         limit(

@@ -249,6 +249,15 @@ fn an_accept_queue_needs_connections_that_were_lost_and_a_queue_that_was_full() 
     assert_eq!(named(&overflown("reset")).0, "objective");
     assert_eq!(named(&Observed { accept_queue_peak: Some(3), ..overflown("timed-out") }).0, "objective");
     assert_eq!(named(&Observed { accept_queue_overflows: 0, ..overflown("timed-out") }).0, "objective");
+    // A queue so short fills and empties between two looks.
+    let short = Observed {
+        accept_queue_peak: Some(3),
+        accept_queue_unseen: 125,
+        accept_backlog: Some(128),
+        ..overflown("timed-out")
+    };
+    assert_eq!(named(&short).0, "accept queue");
+    assert_eq!(named(&Observed { accept_queue_unseen: 124, ..short }).0, "objective");
     // Where the kernel does not show the queue, its counter is all there is.
     let unseen = Observed { accept_queue_peak: None, ..overflown("timed-out") };
     assert_eq!(named(&unseen), ("accept queue".into(), false));

@@ -1,7 +1,7 @@
 //! What is seen of a cell from outside while requests arrive and wait, also where the cell fails.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cell_control::CellProcess;
 
@@ -34,6 +34,12 @@ pub(super) struct Glimpse {
     accept_queue_peak: Option<u64>,
     /// While requests arrived.
     cpu: Option<CpuUse>,
+}
+
+/// How many of `requests`, which arrive within `spread`, arrive between two looks.
+pub(super) fn arrivals_unseen(requests: u64, spread: Duration) -> u64 {
+    let all = u128::from(requests) * GLANCE.as_nanos() / spread.as_nanos().max(1);
+    u64::try_from(all).unwrap_or(u64::MAX).min(requests)
 }
 
 impl Glimpse {
@@ -80,5 +86,17 @@ impl Glimpse {
         observed.sample = self.sample;
         observed.threads_last = self.threads_last;
         observed.cpu = self.cpu;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_arrives_between_two_looks_is_a_share_of_the_spread() {
+        assert_eq!(arrivals_unseen(1_000, Duration::from_secs(1)), 20);
+        assert_eq!(arrivals_unseen(1_000, Duration::from_millis(10)), 1_000);
+        assert_eq!(arrivals_unseen(1_000, Duration::ZERO), 1_000);
     }
 }

@@ -13,7 +13,7 @@ use workload::http::answer_body;
 use workload::{Answer, Plan, ServerCounts};
 
 use super::clients::{self, Clients};
-use super::glimpse::{Glimpse, Watched};
+use super::glimpse::{Glimpse, Watched, arrivals_unseen};
 use super::{Bench, DRAIN, NoFigures, SLACK, after, hold, ns, per};
 use crate::audit;
 use crate::contestant::Contestant;
@@ -175,6 +175,7 @@ pub(super) fn step(
 ) -> Result<Measured, NoFigures> {
     let (seen, glimpse) = run(bench, cell.contestant, step, plan, hold::time_limit(cell, step));
     glimpse.tell(observed);
+    observed.accept_queue_unseen = arrivals_unseen(step.requests, step.spread);
     observed.accept_backlog = Some(u64::from(bench.values.server.backlog));
     let seen = seen.map_err(|failure| match failure {
         Failure::Runner(error) => {

@@ -127,7 +127,7 @@ fn steps<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             figure(group, "response_p99_ns"),
             param_ns(group, "objective_ns"),
             figure(group, "cpu_ns_per_request"),
-            repetitions(group, "response_p99_ns"),
+            repetitions(group, "in_flight_peak"),
             group.limited_by.clone().unwrap_or_default(),
             status(group),
         ]);

@@ -109,6 +109,21 @@ fn verdict(runtime: &str, variant: &str, capacity: f64, limit: limit::Limit) -> 
     Row { status, limited_by: Some(limit.name), censored: Some(limit.censored), ..row }
 }
 
+/// A step whose samples do not support its p99, as those of a small one do not.
+fn step(runtime: &str, variant: &str, requests: u64, limited_by: Option<&str>) -> Row {
+    let mut measured = Measured::default();
+    measured.count("in_flight_peak", requests);
+    measured.metric("response_p50_ns", 1.001e9);
+    let params = [
+        ("requests", Value::from(requests)),
+        ("wait_ns", 1_000_000_000_u64.into()),
+        ("spread_ns", 800_000_000_u64.into()),
+        ("objective_ns", 1_500_000_000_u64.into()),
+    ];
+    let row = Row::measured(cell("capacity.hold-tasks", runtime, variant, &params), 1, measured);
+    Row { limited_by: limited_by.map(str::to_owned), ..row }
+}
+
 fn cell(experiment: &str, runtime: &str, variant: &str, params: &[(&str, Value)]) -> CellId {
     CellId {
         experiment: experiment.into(),
@@ -145,6 +160,8 @@ fn rows() -> Vec<Row> {
         ),
         verdict("threads", "pool=200", 200.0, limit::name(&pool, &limit::MachineLimits::default())),
     ];
+    rows.extend([100, 500].map(|requests| step("tokio", "current-thread", requests, None)));
+    rows.push(Row { repetition: 2, ..step("tokio", "current-thread", 500, Some("objective")) });
     // Three repetitions, of which the machine ended one: the median is a lower bound.
     let objective = limit::Limit { name: "objective".into(), censored: false, evidence: BTreeMap::new() };
     let client = limit::Limit { name: "load client".into(), censored: true, ..objective.clone() };
