@@ -119,7 +119,7 @@ pub(crate) fn at_most(name: &str, value: u64, limit: u64) -> Check {
     check(name, value <= limit, value, limit)
 }
 
-fn at_least(name: &str, value: u64, limit: u64) -> Check {
+pub(crate) fn at_least(name: &str, value: u64, limit: u64) -> Check {
     check(name, value >= limit, value, limit)
 }
 

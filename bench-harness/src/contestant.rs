@@ -7,6 +7,7 @@ use anyhow::Context;
 use cell_control::{Discovery, Problem, Runner, Subject, describe, discover};
 use cell_protocol::{Ability, Description, VariantDescription};
 use rustix::process::{Resource, getrlimit};
+use workload::BlockingStrategy;
 
 use crate::exit::{Refused, usage};
 use crate::place::Place;
@@ -29,6 +30,10 @@ pub(crate) struct Contestant {
     /// The most requests that the model itself lets run at one time.
     pub(crate) in_flight_limit: Option<u64>,
     pub(crate) thread_per_request: bool,
+    /// The most threads that carry handlers out at one time; none where each request has its own.
+    pub(crate) handler_threads: Option<u64>,
+    /// The most threads to offload to where a cell does not say; none where it cannot offload.
+    pub(crate) offload_threads: Option<usize>,
     pub(crate) place: Place,
     description: Description,
 }
@@ -47,6 +52,8 @@ impl Contestant {
             label: description.label(&variant.name),
             in_flight_limit: variant.in_flight_limit,
             thread_per_request: variant.thread_per_request,
+            handler_threads: variant.handler_threads,
+            offload_threads: variant.offload_threads,
             place: place.clone(),
             description: description.clone(),
         }
@@ -56,6 +63,15 @@ impl Contestant {
     pub(crate) fn add_to(&self, description: &mut Description) {
         if description.variant(&self.variant).is_none() {
             description.variants.extend(self.description.variant(&self.variant).cloned());
+        }
+    }
+
+    /// Why it cannot carry blocking steps out so, where it cannot.
+    pub(crate) fn refuses(&self, strategy: BlockingStrategy) -> Option<&str> {
+        match strategy {
+            BlockingStrategy::Inline => None,
+            BlockingStrategy::Offload => self.refusal(Ability::Offload),
+            BlockingStrategy::InPlace => self.refusal(Ability::InPlace),
         }
     }
 

@@ -1,5 +1,7 @@
 //! How long a run will take, by formula.
 
+mod blocking;
+
 use std::time::Duration;
 
 use prediction::little;
@@ -32,6 +34,8 @@ pub(crate) fn cell(values: &Values, machine: &MachineLimits, cell: &Cell<'_>) ->
             let started = values.estimate.process + values.estimate.client;
             started + looks(values, &connections.units, connections.settle)
         }
+        Point::Probe { beside } => blocking::probe(values, cell.contestant, beside),
+        Point::Pinning { blocker } => blocking::pinning(values, cell.contestant, blocker),
         Point::Hold => {
             let hold = &values.capacity.hold;
             let client = |requests| values.estimate.client + each(values.estimate.request, requests);

@@ -2,8 +2,8 @@
 
 use workload::kernel;
 
-use crate::contestant::Contestant;
-use crate::experiment::{Experiment, Values};
+use crate::contestant::{Contestant, FLOOR};
+use crate::experiment::{Beside, Blocker, Experiment, Values};
 
 /// One entry of the matrix: what is measured, on whom, and for the how-manieth time.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +31,49 @@ pub(crate) enum Point {
     Tasks,
     /// `memory.connections`: one growing server.
     Connections,
+    /// `blocking.probe`: probes beside blockers, or alone.
+    Probe { beside: Option<Beside> },
+    /// `blocking.pinning`.
+    Pinning { blocker: Blocker },
 }
 
 impl Point {
+    /// The points of an experiment that a contestant is measured at. Of a strategy that it refuses, the first says why.
+    pub(crate) fn of(experiment: Experiment, values: &Values, contestant: &Contestant) -> Vec<Point> {
+        let mut points: Vec<Point> = Vec::new();
+        let mut refused = Vec::new();
+        for point in Point::all(experiment, values) {
+            let Some(blocker) = point.blocker() else {
+                points.push(point);
+                continue;
+            };
+            // The floor of the probes is the plan on an idle machine.
+            if matches!(point, Point::Probe { .. }) && contestant.runtime == FLOOR {
+                continue;
+            }
+            if contestant.refuses(blocker.strategy).is_some() {
+                if refused.contains(&blocker.strategy) {
+                    continue;
+                }
+                refused.push(blocker.strategy);
+            }
+            points.push(point);
+        }
+        points
+    }
+
+    /// The blocker that it has.
+    pub(crate) const fn blocker(self) -> Option<Blocker> {
+        match self {
+            Point::Probe { beside: Some(Beside { blocker, .. }) } | Point::Pinning { blocker } => {
+                Some(blocker)
+            }
+            _ => None,
+        }
+    }
+
     /// The points of an experiment, in the order of its file.
-    pub(crate) fn of(experiment: Experiment, values: &Values) -> Vec<Point> {
+    fn all(experiment: Experiment, values: &Values) -> Vec<Point> {
         match experiment {
             Experiment::Burst => {
                 values.capacity.burst.warm.iter().map(|warm| Point::Burst { warm: *warm }).collect()
@@ -49,6 +87,14 @@ impl Point {
             Experiment::Open => vec![Point::Open],
             Experiment::Tasks => vec![Point::Tasks],
             Experiment::Connections => vec![Point::Connections],
+            Experiment::Probe => {
+                let each = values.blocking.probe.beside().into_iter();
+                each.map(|beside| Point::Probe { beside }).collect()
+            }
+            Experiment::Pinning => {
+                let each = values.blocking.pinning.blockers().into_iter();
+                each.map(|blocker| Point::Pinning { blocker }).collect()
+            }
         }
     }
 
@@ -61,6 +107,8 @@ impl Point {
             Point::Open => Experiment::Open,
             Point::Tasks => Experiment::Tasks,
             Point::Connections => Experiment::Connections,
+            Point::Probe { .. } => Experiment::Probe,
+            Point::Pinning { .. } => Experiment::Pinning,
         }
     }
 
@@ -71,6 +119,11 @@ impl Point {
             Point::Burst { warm: false } => " cold".to_owned(),
             Point::Closed { connections } => format!(" c={connections}"),
             Point::HoldTasks | Point::Hold | Point::Open | Point::Tasks | Point::Connections => String::new(),
+            Point::Probe { beside: None } => " alone".to_owned(),
+            Point::Probe { beside: Some(Beside { blocker, share_percent }) } => {
+                format!(" {blocker} {share_percent} %")
+            }
+            Point::Pinning { blocker } => format!(" {blocker}"),
         }
     }
 }
@@ -100,8 +153,9 @@ pub(crate) fn cells<'a>(
     for repetition in 1..=passes {
         let mut pass = Vec::new();
         for experiment in experiments.iter().copied().filter(|experiment| repetition <= of(*experiment)) {
-            for point in Point::of(experiment, values) {
-                pass.extend(contestants.iter().map(|contestant| Cell { point, contestant, repetition }));
+            for contestant in contestants {
+                let points = Point::of(experiment, values, contestant).into_iter();
+                pass.extend(points.map(|point| Cell { point, contestant, repetition }));
             }
         }
         shuffle(&mut pass, &mut state);

@@ -55,6 +55,12 @@ impl Place {
         (!self.cpus.is_empty()).then(|| u64::try_from(self.cpus.len()).unwrap_or(u64::MAX))
     }
 
+    /// How many CPUs the place has.
+    pub(crate) fn cpus_usable(&self) -> anyhow::Result<u64> {
+        let cpus = if self.cpus.is_empty() { own_cpus()?.len() } else { self.cpus.len() };
+        Ok(u64::try_from(cpus).unwrap_or(u64::MAX))
+    }
+
     /// Takes one CPU for the load client and leaves the server the others. Where this process has but one, they share it.
     pub(crate) fn apart(&self) -> anyhow::Result<Apart> {
         Ok(apart(&self.cpus, &own_cpus()?))

@@ -10,6 +10,7 @@ use crate::row::Status;
 use crate::summary::Group;
 use crate::table::Table;
 
+mod blocking;
 mod capacity;
 mod columns;
 mod findings;
@@ -49,6 +50,7 @@ pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
     text.push('\n');
     text.push_str(HOW_TO_READ);
     text.push_str(memory::how_to_read(groups));
+    text.push_str(blocking::how_to_read(groups));
     text.push('\n');
     text.push_str(&machine::markdown(run));
     text
@@ -76,6 +78,7 @@ the largest, which have less. n = 1 says nothing of the spread.
 pub(crate) fn sections(groups: &[Group]) -> Vec<Section> {
     let mut sections = capacity::sections(groups);
     sections.extend(memory::sections(groups));
+    sections.extend(blocking::sections(groups));
     sections.extend(throughput::sections(groups));
     sections.retain(|section| !section.table.is_empty());
     sections

@@ -86,6 +86,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         ceiling: Ceiling::new(),
         seed,
         machine: machine.limits(),
+        rounds_per_us: machine.rounds_per_us,
         interrupt: interrupt.clone(),
     };
     let arms = arms(&bench, arguments.plant)?;

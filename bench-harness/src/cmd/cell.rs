@@ -36,12 +36,14 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         contestants.push(field.one(&arguments.runtime)?);
         floor = floor.or_else(|| field.floor());
     }
+    let machine = Machine::read();
     let bench = Bench {
         values,
         floor,
         ceiling: Ceiling::new(),
         seed: arguments.seed,
-        machine: Machine::read().limits(),
+        machine: machine.limits(),
+        rounds_per_us: machine.rounds_per_us,
         interrupt: Interrupt::install()?,
     };
     let (mut order, mut has_failed) = (0, false);

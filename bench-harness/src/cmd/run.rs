@@ -39,7 +39,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let machine = Machine::read();
     let floor = field.floor();
     let cells = matrix::cells(&values, &experiments, &contestants, arguments.repetitions, seed);
-    let limits = machine.limits();
+    let (limits, rounds_per_us) = (machine.limits(), machine.rounds_per_us);
     let estimates: Vec<Duration> = cells.iter().map(|cell| estimate::cell(&values, &limits, cell)).collect();
     if arguments.dry_run {
         output::print(&plan(cli, &cells, &estimates))?;
@@ -63,7 +63,8 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         noise_floor,
     };
     let mut session = Session::open(opening, interrupt.clone())?;
-    let bench = Bench { values, floor, ceiling: Ceiling::new(), seed, machine: limits, interrupt };
+    let bench =
+        Bench { values, floor, ceiling: Ceiling::new(), seed, machine: limits, rounds_per_us, interrupt };
     let mut progress = Progress::new(cells.len(), estimates.iter().sum(), !arguments.no_progress);
     let outcome = measure(&bench, &cells, &mut session, &mut progress);
     progress.finish();

@@ -2,6 +2,7 @@
 //! `experiments/*.toml`.
 
 mod aa;
+mod blocking;
 mod bounds;
 mod capacity;
 mod memory;
@@ -13,6 +14,7 @@ use cell_protocol::Ability;
 use crate::exit::usage;
 use crate::suggest;
 
+pub(crate) use blocking::{Beside, Blocker, Keeps, Pinning, Probe};
 pub(crate) use capacity::{Hold, Step};
 pub(crate) use memory::{Connections, LOOKS_MIN, Tasks};
 pub(crate) use throughput::{Closed, Open};
@@ -35,15 +37,21 @@ pub(crate) enum Experiment {
     Tasks,
     /// What does one more idle connection cost?
     Connections,
+    /// What do the innocent feel when others block?
+    Probe,
+    /// What does a block keep?
+    Pinning,
 }
 
 impl Experiment {
-    pub(crate) const ALL: [Experiment; 7] = [
+    pub(crate) const ALL: [Experiment; 9] = [
         Experiment::Burst,
         Experiment::HoldTasks,
         Experiment::Hold,
         Experiment::Tasks,
         Experiment::Connections,
+        Experiment::Probe,
+        Experiment::Pinning,
         Experiment::Closed,
         Experiment::Open,
     ];
@@ -58,6 +66,8 @@ impl Experiment {
             Experiment::Open => "throughput.open",
             Experiment::Tasks => "memory.tasks",
             Experiment::Connections => "memory.connections",
+            Experiment::Probe => "blocking.probe",
+            Experiment::Pinning => "blocking.pinning",
         }
     }
 
@@ -71,16 +81,22 @@ impl Experiment {
             Experiment::Open => "what does the model itself cost, at half of what the floor can do?",
             Experiment::Tasks => "what does one more waiting request cost, in process?",
             Experiment::Connections => "what does one more idle connection cost, that has served a request?",
+            Experiment::Probe => "what do innocent requests feel when others keep their threads, over HTTP?",
+            Experiment::Pinning => "how long do requests take that each keep a thread, in process?",
         }
     }
 
     /// What a runtime must be able to do.
     pub(crate) const fn ability(self) -> Ability {
         match self {
-            Experiment::Burst | Experiment::HoldTasks | Experiment::Tasks => Ability::Handler,
-            Experiment::Hold | Experiment::Closed | Experiment::Open | Experiment::Connections => {
-                Ability::Server
+            Experiment::Burst | Experiment::HoldTasks | Experiment::Tasks | Experiment::Pinning => {
+                Ability::Handler
             }
+            Experiment::Hold
+            | Experiment::Closed
+            | Experiment::Open
+            | Experiment::Connections
+            | Experiment::Probe => Ability::Server,
         }
     }
 

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::aa::Aa;
+use super::blocking::Blocking;
 use super::capacity::Capacity;
 use super::memory::Memory;
 use super::throughput::Throughput;
@@ -16,8 +17,9 @@ use crate::exit::usage;
 use crate::suggest;
 
 /// The files that are compiled in: each holds the tables of one family.
-const BUILT_IN: [(&str, &str); 5] = [
+const BUILT_IN: [(&str, &str); 6] = [
     ("aa.toml", include_str!("../../experiments/aa.toml")),
+    ("blocking.toml", include_str!("../../experiments/blocking.toml")),
     ("capacity.toml", include_str!("../../experiments/capacity.toml")),
     ("memory.toml", include_str!("../../experiments/memory.toml")),
     ("throughput.toml", include_str!("../../experiments/throughput.toml")),
@@ -36,6 +38,7 @@ pub(crate) enum Size {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
     pub(crate) aa: Aa,
+    pub(crate) blocking: Blocking,
     pub(crate) capacity: Capacity,
     pub(crate) memory: Memory,
     pub(crate) throughput: Throughput,
@@ -143,6 +146,8 @@ impl Values {
             Experiment::Open => self.throughput.open.repetitions,
             Experiment::Tasks => self.memory.tasks.repetitions,
             Experiment::Connections => self.memory.connections.repetitions,
+            Experiment::Probe => self.blocking.probe.repetitions,
+            Experiment::Pinning => self.blocking.pinning.repetitions,
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cell_control::{CellError, CellProcess, End};
-use cell_protocol::{ArrivalsResult, ArrivalsTask, Task};
+use cell_protocol::{ArrivalsResult, ArrivalsTask, CellSpec, Task};
 use prediction::little;
 use statistics::Percentile;
 use workload::arrivals::{Arrivals, Pattern, Schedule};
@@ -36,19 +36,30 @@ pub(super) fn run(
     look_after: Option<Duration>,
 ) -> (Result<Seen, CellError>, Glimpse) {
     let mut glimpse = Glimpse::begin();
-    let seen = offer(bench, contestant, task, look_after, &mut glimpse);
+    let spec = bench.spec(contestant, Task::Arrivals(task.clone()));
+    let seen = offer(bench, contestant, &spec, task, look_after, &mut glimpse);
     (seen, glimpse)
+}
+
+/// As [`run`], by a spec that says more than the task, and without a look.
+pub(super) fn run_spec(
+    bench: &Bench,
+    contestant: &Contestant,
+    spec: &CellSpec,
+    task: &ArrivalsTask,
+) -> Result<Seen, CellError> {
+    offer(bench, contestant, spec, task, None, &mut Glimpse::begin())
 }
 
 fn offer(
     bench: &Bench,
     contestant: &Contestant,
+    spec: &CellSpec,
     task: &ArrivalsTask,
     look_after: Option<Duration>,
     glimpse: &mut Glimpse,
 ) -> Result<Seen, CellError> {
-    let spec = bench.spec(contestant, Task::Arrivals(task.clone()));
-    let mut cell = CellProcess::start(&contestant.runner, &spec, bench.limits())?;
+    let mut cell = CellProcess::start(&contestant.runner, spec, bench.limits())?;
     // Before the word is given: whoever reads the clock after it may be kept from running in between, and then the
     // runner's own time would seem longer than the whole.
     let begin = Instant::now();

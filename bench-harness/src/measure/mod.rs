@@ -1,5 +1,6 @@
 //! Carrying out cells: from a contestant and an experiment's values to rows.
 
+mod blocking;
 mod burst;
 mod clients;
 mod glimpse;
@@ -41,6 +42,8 @@ pub(crate) struct Bench {
     pub(crate) ceiling: Ceiling,
     pub(crate) seed: u64,
     pub(crate) machine: MachineLimits,
+    /// Of the compute kernel, where it was calibrated.
+    pub(crate) rounds_per_us: Option<f64>,
     pub(crate) interrupt: Interrupt,
 }
 
@@ -65,6 +68,8 @@ impl Bench {
             Point::Tasks => memory::tasks(self, cell, &self.values.memory.tasks, rows),
             Point::Connections => rows(memory::connections(self, cell, &self.values.memory.connections)),
             Point::Hold => hold::measure(self, cell, &self.values.capacity.hold, rows),
+            Point::Probe { beside } => rows(blocking::probe(self, cell, beside)),
+            Point::Pinning { blocker } => rows(blocking::pinning(self, cell, blocker)),
         }
     }
 

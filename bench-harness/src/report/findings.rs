@@ -63,6 +63,7 @@ pub(crate) fn findings(groups: &[Group]) -> Vec<String> {
         findings.extend(hold(&verdicts, what));
     }
     findings.extend(super::memory::findings(groups));
+    findings.extend(super::blocking::findings(groups));
     findings.extend(super::throughput::findings(groups));
     findings
 }

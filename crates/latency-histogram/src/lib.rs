@@ -75,6 +75,13 @@ impl Histogram {
         self.when_any(|inner| inner.value_at_quantile(quantile.clamp(0.0, 1.0)))
     }
 
+    /// Number of samples above `ns`, as far as three digits tell.
+    #[must_use]
+    pub fn count_above_ns(&self, ns: u64) -> u64 {
+        let within = self.inner.iter_recorded().take_while(|value| value.value_iterated_to() <= ns);
+        self.count() - within.map(|value| value.count_at_value()).sum::<u64>()
+    }
+
     /// The largest sample, in nanoseconds.
     #[must_use]
     pub fn max_ns(&self) -> Option<u64> {
@@ -186,6 +193,14 @@ mod tests {
             let ns = constant.quantile_ns(quantile).expect("a sample");
             assert!(ns.abs_diff(20_000_000) <= 20_000, "{ns} at {quantile}");
         }
+    }
+
+    #[test]
+    fn what_is_above_is_counted() {
+        let histogram = of(&[5_000_000, 9_900_000, 10_000_000, 10_100_000, 60_000_000, LONGEST_NS + 1]);
+        let above = |ns| histogram.count_above_ns(ns);
+        assert_eq!([above(0), above(7_000_000), above(10_050_000), above(LONGEST_NS)], [6, 5, 3, 1]);
+        assert_eq!(Histogram::new().count_above_ns(0), 0);
     }
 
     #[test]

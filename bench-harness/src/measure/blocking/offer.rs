@@ -1,0 +1,210 @@
+//! One server under probes and blockers, from its start to its end. Each kind has a client process and connections of
+//! its own, and both begin at one instant.
+
+use std::time::{Duration, Instant};
+
+use cell_control::{CellError, CellProcess, End};
+use cell_protocol::{CellSpec, Snapshot, Task, Usage};
+use load_driver::hiccup::{HiccupMeter, Hiccups};
+use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
+use load_driver::pace::monotonic_ns;
+use rustix::process::{Pid, setpriority_process};
+use workload::arrivals::{OpenArrivals, Schedule, Spacing};
+use workload::http::answer_body;
+use workload::{Answer, BlockingStrategy, LoopLag, Plan, ServerCounts};
+
+use crate::experiment::Probe;
+use crate::matrix::Cell;
+use crate::measure::clients::Clients;
+use crate::measure::{Bench, NoFigures, SLACK, after, ns, over_http};
+use crate::row::Status;
+
+/// From the start of the clients' processes to the first request, and more for each connection that is opened before.
+const LEAD: Duration = Duration::from_millis(200);
+const LEAD_PER_CONNECTION: Duration = Duration::from_micros(200);
+/// How long a runner may take to end. What an overload has left is not worth more.
+const DRAIN: Duration = Duration::from_millis(200);
+/// The niceness that goes before all others; see `sched(7)`.
+const NICE_LEAST: i32 = -20;
+
+/// The requests of one kind.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    pub(super) plan: Plan,
+    pub(super) strategy: BlockingStrategy,
+    pub(super) rate_per_s: f64,
+    pub(super) spacing: Spacing,
+    /// Of the schedule.
+    pub(super) seed: u64,
+    pub(super) connections: u64,
+}
+
+/// What both streams have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Times {
+    pub(super) warmup: Duration,
+    pub(super) duration: Duration,
+    pub(super) drain: Duration,
+}
+
+/// What was seen.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) probes: HttpLoadResult,
+    pub(super) blockers: Option<HttpLoadResult>,
+    /// The server's counts from the first request to the last.
+    pub(super) server: ServerCounts,
+    /// The integral of what was in flight in the window, by the server and by all clients, between the server's instants.
+    pub(super) in_flight_ns: u64,
+    pub(super) clients_in_flight_ns: Option<f64>,
+    /// Of the window.
+    pub(super) lag: LoopLag,
+    /// What the server used from the first request to the last.
+    pub(super) usage: Usage,
+    /// What it had used by then, from its start.
+    pub(super) usage_at_end: Usage,
+    pub(super) hiccups: Hiccups,
+    /// Whether the kernel lets the clients go before the server, as clients on another machine would.
+    pub(super) clients_go_first: bool,
+    pub(super) end: End,
+}
+
+impl Times {
+    pub(super) fn of(values: &Probe) -> Times {
+        Times { warmup: values.warmup, duration: values.duration, drain: values.drain }
+    }
+
+    /// From the first request until none is waited for any more.
+    fn whole(&self) -> Duration {
+        self.warmup + self.duration + self.drain
+    }
+}
+
+impl Stream {
+    /// How many requests the schedule has in the window.
+    pub(super) fn scheduled(&self, times: &Times) -> u64 {
+        let arrivals = OpenArrivals {
+            rate_per_s: self.rate_per_s,
+            spacing: self.spacing,
+            seed: self.seed,
+            duration: times.warmup + times.duration,
+        };
+        let in_window = arrivals.starts_ns().filter(|start_ns| *start_ns >= ns(times.warmup));
+        u64::try_from(in_window.count()).unwrap_or(u64::MAX)
+    }
+
+    /// More than there will be from the first to the last: twice what is expected of a rate.
+    fn at_most(&self, times: &Times) -> u64 {
+        crate::format::whole(2.0 * self.rate_per_s * times.whole().as_secs_f64()) + 1_000
+    }
+
+    fn spec(
+        &self,
+        bench: &Bench,
+        times: &Times,
+        server: std::net::SocketAddr,
+        start_ns: u64,
+    ) -> HttpLoadSpec {
+        let steps = u32::try_from(self.plan.steps().len()).unwrap_or(u32::MAX);
+        HttpLoadSpec {
+            server,
+            target: format!("/run/{}?strategy={}&seed={}", self.plan, self.strategy, bench.seed),
+            expected_body: Some(answer_body(Answer { steps, checksum: self.plan.checksum(bench.seed) })),
+            connections: usize::try_from(self.connections).unwrap_or(usize::MAX),
+            load: HttpLoad::Open {
+                rate_per_s: self.rate_per_s,
+                arrivals: self.spacing,
+                seed: self.seed,
+                warmup_ns: ns(times.warmup),
+                duration_ns: ns(times.duration),
+                first: 0,
+                stride: 1,
+            },
+            // Nothing times out: what has no answer at the end of the drain is cut, and has taken at least so long.
+            timeout_ns: ns(times.whole() + SLACK),
+            drain_ns: ns(times.drain),
+            cpus: Vec::new(),
+            spread_sources: true,
+            start_at_monotonic_ns: Some(start_ns),
+        }
+    }
+}
+
+/// Offers both streams to one cell.
+pub(super) fn run(
+    bench: &Bench,
+    cell: &Cell<'_>,
+    offload_threads: Option<usize>,
+    probes: &Stream,
+    blockers: Option<&Stream>,
+    times: &Times,
+) -> Result<Seen, NoFigures> {
+    let connections = probes.connections + blockers.map_or(0, |stream| stream.connections);
+    let queued = [Some(probes), blockers].into_iter().flatten().map(|stream| stream.at_most(times)).sum();
+    let task = Task::Serve(over_http::server(bench, queued));
+    let spec = CellSpec { offload_threads, drain_ns: ns(DRAIN), ..bench.spec(cell.contestant, task) };
+    let mut process = CellProcess::start(&cell.contestant.runner, &spec, bench.limits()).map_err(runner)?;
+    let Some(listen) = process.listen() else {
+        return Err(NoFigures::failed("the runner is ready and does not say where it listens"));
+    };
+    let before = process.snapshot().map_err(runner)?;
+    process.go().map_err(runner)?;
+    let lead = LEAD + LEAD_PER_CONNECTION * u32::try_from(connections).unwrap_or(u32::MAX);
+    let (start_ns, start) = (monotonic_ns() + ns(lead), after(Instant::now(), lead));
+    let client = |stream: &Stream| {
+        Clients::start(&stream.spec(bench, times, listen, start_ns), 1)
+            .map_err(|error| NoFigures::failed(format!("cannot start a client's process: {error}")))
+    };
+    let (probing, blocking) = (client(probes)?, blockers.map(client).transpose()?);
+    let clients_go_first = [Some(&probing), blocking.as_ref()].into_iter().flatten().all(go_first);
+    bench.sleep_beside(&process, after(start, times.warmup));
+    let meter = HiccupMeter::start()
+        .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
+    let begin = process.snapshot().map_err(runner)?;
+    bench.sleep_beside(&process, after(start, times.warmup + times.duration));
+    let window_end = process.snapshot().map_err(runner)?;
+    let hiccups = meter.stop();
+    let deadline = after(start, times.whole() + SLACK);
+    let probing = probing.collect(deadline, &bench.interrupt, &process);
+    let blocking = blocking.map(|clients| clients.collect(deadline, &bench.interrupt, &process)).transpose();
+    // A dead server explains a failed client, so it is asked first.
+    let last = process.snapshot().map_err(runner)?;
+    let failed = |reason: String| match bench.interrupt.is_raised() {
+        true => NoFigures { status: Status::Partial, reason },
+        false => NoFigures::failed(reason),
+    };
+    let (probes, blockers) = (probing.map_err(failed)?, blocking.map_err(failed)?);
+    let lag = |snapshot: &Snapshot| snapshot.loop_lag.clone().unwrap_or_default();
+    let integral = |snapshot: &Snapshot| snapshot.server.unwrap_or_default().in_flight_integral_ns;
+    let (from_ns, to_ns) = (begin.at_monotonic_ns, window_end.at_monotonic_ns);
+    let of_client = |client: &HttpLoadResult| Some(client.timeline.between(from_ns, to_ns)?.in_flight_ns);
+    let clients = [Some(&probes), blockers.as_ref()].into_iter().flatten();
+    let clients_in_flight_ns = clients.map(of_client).sum();
+    Ok(Seen {
+        probes,
+        blockers,
+        server: over_http::counted(&before, &last),
+        in_flight_ns: integral(&window_end).wrapping_sub(integral(&begin)),
+        clients_in_flight_ns,
+        clients_go_first,
+        lag: lag(&window_end).since(&lag(&begin)),
+        usage: last.usage.since(before.usage),
+        usage_at_end: last.usage,
+        hiccups,
+        end: process.stop(DRAIN + SLACK).map_err(runner)?,
+    })
+}
+
+/// Has the kernel run a client's thread as soon as it wakes. Where the server computes on every CPU, a client that must
+/// wait for its turn sends late, which would be laid at the server's door.
+fn go_first(clients: &Clients) -> bool {
+    let lower = |pid: u32| {
+        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+        pid.is_some_and(|pid| setpriority_process(Some(pid), NICE_LEAST).is_ok())
+    };
+    clients.pids().into_iter().all(lower)
+}
+
+fn runner(error: CellError) -> NoFigures {
+    NoFigures::from(&error)
+}

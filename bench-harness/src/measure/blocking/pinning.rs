@@ -1,0 +1,130 @@
+//! `blocking.pinning`: requests at once that each keep a thread, and how long they take beside what the threads allow.
+
+use std::time::Duration;
+
+use cell_protocol::{ArrivalsTask, CellSpec, Task};
+use prediction::little;
+use workload::arrivals::Pattern;
+
+use super::checks::{self, BURNT_SHARE_MIN};
+use super::{Keeper, refused};
+use crate::audit;
+use crate::experiment::{Blocker, Experiment, Keeps, Pinning};
+use crate::matrix::Cell;
+use crate::measure::in_process::{self, Seen};
+use crate::measure::{Bench, NoFigures, cell_id, ns, per};
+use crate::row::{Measured, Row};
+
+pub(in crate::measure) fn measure(bench: &Bench, cell: &Cell<'_>, blocker: Blocker) -> Row {
+    let values = &bench.values.blocking.pinning;
+    if let Some(row) = refused(Experiment::Pinning, cell.contestant, blocker, cell.repetition) {
+        return row;
+    }
+    let mut id = cell_id(Experiment::Pinning, cell.contestant);
+    let measured = Keeper::new(bench, cell.contestant, blocker, values.keep).and_then(|keeper| {
+        keeper.describe(&mut id);
+        id.params.insert("requests".to_owned(), values.requests.into());
+        let task = task(bench, values, &keeper);
+        let spec = CellSpec {
+            offload_threads: blocker.offload_threads,
+            ..bench.spec(cell.contestant, Task::Arrivals(task.clone()))
+        };
+        let seen = in_process::run_spec(bench, cell.contestant, &spec, &task)
+            .map_err(|error| NoFigures::from(&error))?;
+        figures(cell, &keeper, &task, &seen)
+    });
+    match measured {
+        Ok(measured) => Row::measured(id, cell.repetition, measured),
+        Err(none) => none.row(id, cell.repetition),
+    }
+}
+
+fn task(bench: &Bench, values: &Pinning, keeper: &Keeper) -> ArrivalsTask {
+    ArrivalsTask {
+        plan: keeper.plan.clone(),
+        strategy: keeper.blocker.strategy,
+        seed: bench.seed,
+        arrivals: Pattern::burst(values.requests),
+        queue_capacity: usize::try_from(values.requests).unwrap_or(usize::MAX),
+        warm: false,
+        time_limit_ns: ns(values.time_limit),
+    }
+}
+
+fn figures(
+    cell: &Cell<'_>,
+    keeper: &Keeper,
+    task: &ArrivalsTask,
+    seen: &Seen,
+) -> Result<Measured, NoFigures> {
+    let (result, requests) = (&seen.result, task.arrivals.requests());
+    // The bound is that of all requests: a burst of which a part was refused or given up has no elapsed time.
+    if result.completed < requests {
+        return Err(in_process::incomplete(result));
+    }
+    let bound = bound(keeper, requests);
+    let mut measured = Measured::default();
+    measured.count("elapsed_ns", result.elapsed_ns);
+    measured.count("bound_ns", ns(bound));
+    measured.metric("efficiency", per(ns(bound), result.elapsed_ns));
+    measured.count("in_flight_peak", result.in_flight_peak);
+    in_process::record(&mut measured, result);
+    measured.note("bound_by", keeper.limited_by());
+    // The bound of sleeping is exact; a calibration is as exact as a processor is steady.
+    let allowed = match keeper.blocker.keeps {
+        Keeps::Block => bound,
+        Keeps::Compute => bound.mul_f64(BURNT_SHARE_MIN),
+    };
+    measured.checks = audit::in_process(
+        &audit::InProcess {
+            task,
+            bound: allowed,
+            in_flight_limit: cell.contestant.in_flight_limit,
+            wall: seen.wall,
+            reaped_cpu_ns: seen.end.usage.cpu_ns(),
+        },
+        result,
+    );
+    measured.checks.extend(checks::burnt(keeper, requests, result.usage.cpu_ns()));
+    Ok(measured)
+}
+
+/// Whole rounds, where each has its thread to its end; of more threads than CPUs, these have each a share.
+fn bound(keeper: &Keeper, requests: u64) -> Duration {
+    let rounds = little::burst_bound(requests, keeper.keep, keeper.threads);
+    let on_cpus = Duration::from_nanos(keeper.cpu_ns(requests) / keeper.cpus.max(1));
+    rounds.max(on_cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use workload::BlockingStrategy;
+
+    use super::*;
+
+    fn keeper(keeps: Keeps, threads: Option<u64>) -> Keeper {
+        Keeper {
+            blocker: Blocker { keeps, strategy: BlockingStrategy::Inline, offload_threads: None },
+            keep: Duration::from_millis(100),
+            plan: "block=100ms".parse().unwrap(),
+            threads,
+            cpus: 2,
+        }
+    }
+
+    #[test]
+    fn the_bound_is_of_what_there_are_fewest() {
+        let ms = |keeps, threads, requests| bound(&keeper(keeps, threads), requests).as_millis();
+        assert_eq!(ms(Keeps::Block, Some(2), 64), 3_200);
+        assert_eq!(ms(Keeps::Block, Some(512), 64), 100);
+        assert_eq!(ms(Keeps::Block, None, 64), 100);
+        assert_eq!(ms(Keeps::Compute, Some(1), 64), 6_400);
+        assert_eq!(ms(Keeps::Compute, Some(2), 63), 3_200);
+        // Four threads share two CPUs: no whole rounds.
+        assert_eq!(ms(Keeps::Compute, Some(4), 63), 3_150);
+        assert_eq!(ms(Keeps::Compute, None, 1), 100);
+        assert_eq!(keeper(Keeps::Compute, Some(512)).limited_by(), "CPUs: 2");
+        assert_eq!(keeper(Keeps::Block, Some(200)).limited_by(), "threads that carry handlers out: 200");
+        assert_eq!(keeper(Keeps::Compute, Some(1)).limited_by(), "threads that carry handlers out: 1");
+    }
+}
