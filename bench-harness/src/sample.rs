@@ -71,10 +71,10 @@ pub(crate) fn group(leader: u32) -> Sample {
     sample
 }
 
-/// Whether a child has ended and was not waited for yet, or is gone.
-pub(crate) fn has_ended(pid: u32) -> bool {
-    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return true };
-    stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
+/// Whether a child has neither ended, whether it was waited for or not, nor been stopped by a signal.
+pub(crate) fn is_running(pid: u32) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X', 'T']))
 }
 
 /// The threads of one process: a look that costs next to nothing.

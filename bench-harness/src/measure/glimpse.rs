@@ -63,8 +63,8 @@ impl Glimpse {
         let before = cpu();
         while Instant::now() < watched.all_wait
             && !bench.interrupt.is_raised()
-            && !watched.cell.has_ended()
-            && !watched.clients.iter().any(|client| sample::has_ended(*client))
+            && watched.cell.is_running()
+            && watched.clients.iter().all(|client| sample::is_running(*client))
         {
             // A zombie has no thread, and keeps what was seen of it before.
             self.threads_last = self.threads_last.max(sample::threads(runner));

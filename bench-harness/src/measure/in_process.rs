@@ -10,7 +10,7 @@ use workload::arrivals::{Arrivals, Pattern, Schedule};
 use workload::{BlockingStrategy, Plan};
 
 use super::glimpse::{Glimpse, Watched};
-use super::{Bench, DRAIN, NoFigures, SLACK, after, hold, ns};
+use super::{Bench, DRAIN, NoFigures, after, hold, ns, patience};
 use crate::audit;
 use crate::contestant::Contestant;
 use crate::experiment::Step;
@@ -69,10 +69,10 @@ fn offer(
         glimpse.look(bench, &Watched { cell: &cell, listen: None, clients: &[], begin, all_wait });
     }
     let rounds = if task.warm { 2 } else { 1 };
-    let allowed = (task.arrivals.length() + Duration::from_nanos(task.time_limit_ns)) * rounds + SLACK;
-    let result = cell.result(allowed)?;
+    let own = (task.arrivals.length() + Duration::from_nanos(task.time_limit_ns)) * rounds;
+    let result = cell.result(patience(own))?;
     let wall = begin.elapsed();
-    let end = cell.stop(DRAIN + SLACK)?;
+    let end = cell.stop(patience(DRAIN))?;
     Ok(Seen { result, wall, end })
 }
 

@@ -8,6 +8,7 @@ mod hold;
 mod in_process;
 mod memory;
 mod over_http;
+mod shard;
 mod throughput;
 
 use std::time::{Duration, Instant};
@@ -28,9 +29,9 @@ pub(crate) use throughput::Ceiling;
 
 /// How long a runner may take to drain what it was given, when told to stop.
 const DRAIN: Duration = Duration::from_secs(1);
-/// How long a runner may take beyond its own limits before it counts as hanging.
-const SLACK: Duration = Duration::from_secs(10);
-/// How often a cell that is waited for is looked at: a runner that has ended is not waited for any longer than this.
+/// For how long a busy machine may hold a child up.
+const SLACK: Duration = Duration::from_secs(5);
+/// How often a cell that is waited for is looked at: one that has ended is not waited for any longer than this.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// What all cells of a run have in common.
@@ -87,7 +88,7 @@ impl Bench {
 
     /// Sleeps until `instant`, or until there is no use in it: the run is interrupted, or the runner has ended.
     fn sleep_beside(&self, cell: &CellProcess, instant: Instant) {
-        while Instant::now() < instant && !self.interrupt.is_raised() && !cell.has_ended() {
+        while Instant::now() < instant && !self.interrupt.is_raised() && cell.is_running() {
             self.interrupt.sleep_until(instant.min(after(Instant::now(), GLANCE)));
         }
     }
@@ -152,4 +153,22 @@ fn per(total: u64, count: u64) -> Option<f64> {
 /// `now + duration`, without the overflow that an absurd duration would cause.
 fn after(now: Instant, duration: Duration) -> Instant {
     now.checked_add(duration).unwrap_or(now)
+}
+
+/// How long a child may take for what should take `own`, before it counts as hanging: a quarter longer, and the time for which
+/// a busy machine may hold it up.
+///
+/// So the ladder of a cell whose requests are given up after L is, rung by rung:
+///
+/// | awaited | at most |
+/// |---|---|
+/// | that it is ready; each snapshot | 10 s, of [`Limits`] |
+/// | its result, or the client's | 1.25 L + 5 s |
+/// | that it has drained and is gone | 1.25 [`DRAIN`] + 5 s |
+/// | that it is gone after SIGTERM | 2 s, and then SIGKILL |
+///
+/// That is for a child which does nothing and still runs. One that has ended, or is stopped by a signal, is noticed within
+/// [`GLANCE`] on every rung.
+fn patience(own: Duration) -> Duration {
+    own.saturating_add(own / 4).saturating_add(SLACK)
 }

@@ -14,7 +14,7 @@ use workload::{Answer, Plan, ServerCounts};
 
 use super::clients::{self, Clients};
 use super::glimpse::{Glimpse, Watched, arrivals_unseen};
-use super::{Bench, DRAIN, NoFigures, SLACK, after, hold, ns, per};
+use super::{Bench, DRAIN, NoFigures, after, hold, ns, patience, per};
 use crate::audit;
 use crate::contestant::Contestant;
 use crate::experiment::Step;
@@ -92,12 +92,12 @@ fn offer(
         all_wait: after(start, step.spread + step.wait.saturating_sub(step.spread) / 2),
     };
     glimpse.look(bench, &watched);
-    let deadline = after(start, step.spread + timeout + DRAIN + SLACK);
+    let deadline = after(start, patience(step.spread + timeout + DRAIN));
     let client = clients.collect(deadline, &bench.interrupt, &cell);
     // A dead server explains a failed client, so it is asked first.
     let after = cell.snapshot()?;
     let client = client.map_err(Failure::Client)?;
-    cell.stop(DRAIN + SLACK)?;
+    cell.stop(patience(DRAIN))?;
     Ok(Seen {
         client,
         server: counted(&before, &after),

@@ -1,4 +1,4 @@
-//! Processes that are killed while a load of many seconds runs: each is a row with its reason, at once.
+//! Processes that are killed or stopped while a load of many seconds runs: each is a row with its reason, at once.
 
 use std::fs;
 use std::thread;
@@ -8,8 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Value, code, harness, rows, stderr};
 
-/// Runs one step of ten seconds, kills the child whose command line has `word`, and returns the step's row.
-fn killed(word: &str) -> Value {
+/// Runs one step of ten seconds, sends a signal to the child whose command line has `word`, and returns the step's row.
+fn struck(word: &str, signal: Signal) -> Value {
     let directory = tempfile::tempdir().expect("a directory can be made");
     let file = directory.path().join("long.toml");
     let text = "[capacity.hold.quick]\nwait = \"10s\"\nsteps = [10]\ncommon_step = 10\n";
@@ -29,10 +29,10 @@ fn killed(word: &str) -> Value {
     };
     // The client begins when its connections are due.
     thread::sleep(Duration::from_millis(500));
-    kill_process(victim, Signal::KILL).expect("it is alive");
-    let killed = Instant::now();
+    kill_process(victim, signal).expect("it is alive");
+    let struck = Instant::now();
     let output = running.wait_with_output().expect("the harness ends");
-    assert!(killed.elapsed() < Duration::from_secs(5), "it was noticed after {:?}", killed.elapsed());
+    assert!(struck.elapsed() < Duration::from_secs(5), "it was noticed after {:?}", struck.elapsed());
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     let rows = rows(&out);
     rows.iter().find(|row| row["params"]["requests"] == 10).expect("the step has a row").clone()
@@ -50,17 +50,22 @@ fn child_of(parent: u32, word: &str) -> Option<Pid> {
     pids.into_iter().find(is_it).and_then(Pid::from_raw)
 }
 
-#[test]
-fn a_killed_client_is_named_at_once() {
-    let row = killed("load-shard");
+fn reason(word: &str, signal: Signal) -> String {
+    let row = struck(word, signal);
     assert_eq!(row["status"], "failed", "{row:#}");
-    assert_eq!(row["reason"], "the client was killed by signal 9");
+    row["reason"].as_str().expect("a reason").to_owned()
 }
 
 #[test]
-fn a_killed_server_is_named_at_once() {
-    let row = killed("cell");
-    assert_eq!(row["status"], "failed", "{row:#}");
-    let reason = row["reason"].as_str().expect("a reason");
-    assert!(reason.starts_with("the runner was killed by SIGKILL"), "{reason}");
+fn a_client_that_is_killed_or_stopped_is_named_at_once() {
+    assert_eq!(reason("load-shard", Signal::KILL), "the client was killed by SIGKILL");
+    assert_eq!(reason("load-shard", Signal::STOP), "the client was stopped by SIGSTOP");
+}
+
+#[test]
+fn a_server_that_is_killed_or_stopped_is_named_at_once() {
+    let killed = reason("cell", Signal::KILL);
+    assert!(killed.starts_with("the runner was killed by SIGKILL"), "{killed}");
+    let stopped = reason("cell", Signal::STOP);
+    assert!(stopped.starts_with("the runner was stopped by SIGSTOP"), "{stopped}");
 }

@@ -1,6 +1,6 @@
 //! One cell: a runner's process from its spec to its end.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use cell_protocol::{ArrivalsResult, CellSpec, Command, Event, Ready, Snapshot, Stopped, Usage};
 use serde::Serialize;
 
-use crate::child::{Child, Reaped};
+use crate::child::Child;
 use crate::error::{CellError, Exit};
 use crate::lines::{LINE_BYTES_MAX, Outcome};
 
@@ -95,14 +95,14 @@ impl CellProcess {
     /// The process id that the kernel gave, which is also the number of the process group.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.child.pid.as_raw_nonzero().get().unsigned_abs()
+        self.child.pid()
     }
 
-    /// Whether the runner has ended, so that there is no use in waiting for what it does. Why is told by whatever is
-    /// asked of it next.
+    /// Whether the runner has neither ended nor been stopped. Where it has, there is no use in waiting for what it does,
+    /// and whatever is asked of it next tells why.
     #[must_use]
-    pub fn has_ended(&self) -> bool {
-        self.child.has_ended().unwrap_or(true)
+    pub fn is_running(&self) -> bool {
+        self.child.is_running()
     }
 
     /// Lets the runner begin.
@@ -178,16 +178,16 @@ impl CellProcess {
                 other => return Err(out_of_turn("stopped", &other)),
             }
         };
-        self.child.stdin = None;
+        self.child.close_input();
         let awaited = "its exit with status 0";
         let reaped = self.child.wait(deadline).map_err(|source| CellError::Pipe { awaited, source })?;
-        let Some(Reaped { status, usage, rss_max_bytes }) = reaped else {
+        let Some(reaped) = reaped else {
             return Err(CellError::TimedOut { awaited, limit: timeout, last_words: self.last_words() });
         };
-        if !status.success() {
-            return Err(CellError::Died { awaited, exit: Exit::of(status), last_words: self.last_words() });
+        if reaped.exit() != Exit::Status(0) {
+            return Err(CellError::Died { awaited, exit: reaped.exit(), last_words: self.last_words() });
         }
-        Ok(End { stopped, usage, rss_max_bytes })
+        Ok(End { stopped, usage: reaped.usage, rss_max_bytes: reaped.rss_max_bytes })
     }
 
     /// Writes one line. The lines are short and each but `stop` is answered, so the pipe has room.
@@ -195,11 +195,7 @@ impl CellProcess {
         let mut line = serde_json::to_vec(message)
             .map_err(|error| CellError::Pipe { awaited, source: io::Error::other(error) })?;
         line.push(b'\n');
-        let written = match &mut self.child.stdin {
-            Some(stdin) => stdin.write_all(&line),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        };
-        match written {
+        match self.child.send(&line) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 // It does not listen; what it last said, or how it ended, tells more than the pipe does.
@@ -215,12 +211,15 @@ impl CellProcess {
         deadline: Instant,
         limit: Duration,
     ) -> Result<Event, CellError> {
-        let outcome = self.child.lines.next(deadline, self.limits.interrupt.as_ref());
+        let outcome = self.child.line(deadline, self.limits.interrupt.as_ref());
         match outcome.map_err(|source| CellError::Pipe { awaited, source })? {
             Outcome::Line(line) => {
                 serde_json::from_str(&line).map_err(|error| nonsense(awaited, &line, error.to_string()))
             }
             Outcome::Closed => Err(self.gone(awaited)),
+            Outcome::Stopped(signal) => {
+                Err(CellError::Stopped { awaited, signal, last_words: self.last_words() })
+            }
             Outcome::TooLong => Err(CellError::LineTooLong { awaited, bytes_max: LINE_BYTES_MAX }),
             Outcome::TimedOut => Err(CellError::TimedOut { awaited, limit, last_words: self.last_words() }),
             Outcome::Interrupted => Err(CellError::Interrupted { awaited }),
@@ -231,7 +230,7 @@ impl CellProcess {
     fn gone(&mut self, awaited: &'static str) -> CellError {
         match self.child.wait(Instant::now() + EXIT_GRACE) {
             Ok(Some(reaped)) => {
-                CellError::Died { awaited, exit: Exit::of(reaped.status), last_words: self.last_words() }
+                CellError::Died { awaited, exit: reaped.exit(), last_words: self.last_words() }
             }
             Ok(None) => CellError::Silent { awaited, last_words: self.last_words() },
             Err(source) => CellError::Pipe { awaited, source },
@@ -239,7 +238,7 @@ impl CellProcess {
     }
 
     fn last_words(&self) -> Option<String> {
-        self.child.tail.last_line()
+        self.child.last_words()
     }
 }
 

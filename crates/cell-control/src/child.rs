@@ -1,44 +1,71 @@
 //! One child in its own process group: started, signalled and reaped.
 
-use std::io;
+use std::io::{self, Write};
 use std::mem::MaybeUninit;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cell_protocol::Usage;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getppid, set_parent_process_death_signal, waitid};
 
+use crate::error::Exit;
 use crate::group;
-use crate::lines::Lines;
+use crate::lines::{Lines, Outcome};
 use crate::tail::Tail;
 
 /// Between SIGTERM and SIGKILL.
 const TERMINATE_GRACE: Duration = Duration::from_secs(2);
 
-/// A child that is reaped, with its whole process group killed, before this value is gone.
+/// A child process in its own process group, which is killed as a whole and reaped before this value is gone.
+///
+/// The kernel kills it when the thread that started it ends: see the crate's documentation.
 #[derive(Debug)]
-pub(crate) struct Child {
-    pub(crate) pid: Pid,
-    pub(crate) stdin: Option<ChildStdin>,
-    pub(crate) lines: Lines,
-    pub(crate) tail: Tail,
+pub struct Child {
+    pid: Pid,
+    stdin: Option<ChildStdin>,
+    lines: Lines,
+    tail: Tail,
     reaped: Option<Reaped>,
+}
+
+/// What has become of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Running,
+    /// By this signal, until another lets it go on.
+    Stopped(i32),
+    Ended,
 }
 
 /// What is known of a child that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Reaped {
-    pub(crate) status: ExitStatus,
+pub struct Reaped {
+    status: ExitStatus,
     /// Of the child and of those of its own children that it waited for.
     pub(crate) usage: Usage,
     pub(crate) rss_max_bytes: u64,
 }
 
+impl Reaped {
+    /// How it ended.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        Exit::of(self.status)
+    }
+}
+
 impl Child {
-    pub(crate) fn start(program: &Path, arguments: &[&str]) -> io::Result<Child> {
+    /// Starts a program with pipes to all three of its standard streams.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be started.
+    pub fn start(program: &Path, arguments: &[&str]) -> io::Result<Child> {
         let parent = rustix::process::getpid();
         let mut command = Command::new(program);
         command.args(arguments).process_group(0);
@@ -68,12 +95,62 @@ impl Child {
         })
     }
 
+    /// The process id, which is also the number of the process group.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Writes to its standard input, whose pipe has room for 64 KiB that nobody reads.
+    ///
+    /// # Errors
+    ///
+    /// Its end of the pipe is closed, or was closed here.
+    pub fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.stdin {
+            Some(stdin) => stdin.write_all(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    /// Closes its standard input.
+    pub fn close_input(&mut self) {
+        self.stdin = None;
+    }
+
+    /// Waits until `deadline` for a line on its standard output, or until there will be none; `interrupt` ends the wait
+    /// when it is raised.
+    ///
+    /// # Errors
+    ///
+    /// The pipe cannot be read.
+    pub fn line(&mut self, deadline: Instant, interrupt: Option<&Arc<AtomicBool>>) -> io::Result<Outcome> {
+        let (pid, reaped) = (self.pid, self.reaped.is_some());
+        self.lines.next(deadline, interrupt, || if reaped { Ok(State::Ended) } else { state(pid) })
+    }
+
+    /// The last line of its standard error, which is complete when the child has been waited for.
+    #[must_use]
+    pub fn last_words(&self) -> Option<String> {
+        self.tail.last_line()
+    }
+
+    /// Whether it has neither ended nor been stopped by a signal.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.reaped.is_none() && matches!(state(self.pid), Ok(State::Running))
+    }
+
     /// Waits for the child to end by itself; what is left of its group is killed then.
-    pub(crate) fn wait(&mut self, deadline: Instant) -> io::Result<Option<Reaped>> {
+    ///
+    /// # Errors
+    ///
+    /// The system call fails, which it does not for a child.
+    pub fn wait(&mut self, deadline: Instant) -> io::Result<Option<Reaped>> {
         if self.reaped.is_some() {
             return Ok(self.reaped);
         }
-        while !self.has_ended()? {
+        while state(self.pid)? != State::Ended {
             if Instant::now() >= deadline {
                 return Ok(None);
             }
@@ -82,11 +159,12 @@ impl Child {
         self.reap().map(Some)
     }
 
-    /// SIGTERM to the group, 2 s, SIGKILL to the group.
+    /// SIGTERM to the group, 2 s, SIGKILL to the group. One that is stopped would not even notice the first.
     pub(crate) fn terminate(&mut self) -> io::Result<Reaped> {
-        if self.reaped.is_none() {
-            group::signal(self.pid, Signal::TERM);
+        if !self.is_running() {
+            return self.kill();
         }
+        group::signal(self.pid, Signal::TERM);
         match self.wait(Instant::now() + TERMINATE_GRACE)? {
             Some(reaped) => Ok(reaped),
             None => self.kill(),
@@ -98,20 +176,6 @@ impl Child {
         match self.reaped {
             Some(reaped) => Ok(reaped),
             None => self.reap(),
-        }
-    }
-
-    /// Whether the child is a zombie. It is left one: its number must stay taken until its group is killed.
-    pub(crate) fn has_ended(&self) -> io::Result<bool> {
-        if self.reaped.is_some() {
-            return Ok(true);
-        }
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        loop {
-            match waitid(WaitId::Pid(self.pid), options) {
-                Err(rustix::io::Errno::INTR) => {}
-                other => return Ok(other?.is_some()),
-            }
         }
     }
 
@@ -128,6 +192,22 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         drop(self.kill());
+    }
+}
+
+/// Whether the child runs. One that has ended is left a zombie: its number must stay taken until its group is killed.
+fn state(pid: Pid) -> io::Result<State> {
+    let options =
+        WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    loop {
+        match waitid(WaitId::Pid(pid), options) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(None) => return Ok(State::Running),
+            Ok(Some(status)) => {
+                return Ok(status.stopping_signal().map_or(State::Ended, State::Stopped));
+            }
+        }
     }
 }
 

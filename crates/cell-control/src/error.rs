@@ -27,6 +27,16 @@ pub enum CellError {
         /// The last line of its standard error.
         last_words: Option<String>,
     },
+    /// The runner is alive and runs no more, until a signal lets it go on.
+    #[error("the runner was stopped by {} while {awaited} was awaited{}", SignalName(*signal), Said(last_words))]
+    Stopped {
+        /// What the harness was waiting for.
+        awaited: &'static str,
+        /// The signal that stopped it.
+        signal: i32,
+        /// The last line of its standard error.
+        last_words: Option<String>,
+    },
     /// The runner is alive, but its standard output is closed.
     #[error("the runner closed its standard output while {awaited} was awaited{}", Said(last_words))]
     Silent {
@@ -94,6 +104,7 @@ impl CellError {
     pub fn last_words(&self) -> Option<&str> {
         match self {
             CellError::Died { last_words, .. }
+            | CellError::Stopped { last_words, .. }
             | CellError::Silent { last_words, .. }
             | CellError::TimedOut { last_words, .. } => last_words.as_deref(),
             _ => None,
@@ -127,11 +138,23 @@ impl Exit {
 
 impl fmt::Display for Exit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let signal = match *self {
-            Exit::Status(status) => return write!(f, "exited with status {status}"),
-            Exit::Signal(signal) => signal,
-        };
-        let name = match signal {
+        match *self {
+            Exit::Status(status) => write!(f, "exited with status {status}"),
+            Exit::Signal(signal) => write!(f, "was killed by {}", SignalName(signal)),
+        }
+    }
+}
+
+/// A signal as people call it.
+#[derive(Clone, Copy, Debug)]
+pub struct SignalName(
+    /// Its number.
+    pub i32,
+);
+
+impl fmt::Display for SignalName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.0 {
             libc::SIGABRT => "SIGABRT",
             libc::SIGBUS => "SIGBUS",
             libc::SIGFPE => "SIGFPE",
@@ -141,13 +164,14 @@ impl fmt::Display for Exit {
             libc::SIGKILL => "SIGKILL",
             libc::SIGPIPE => "SIGPIPE",
             libc::SIGSEGV => "SIGSEGV",
+            libc::SIGSTOP => "SIGSTOP",
             libc::SIGSYS => "SIGSYS",
             libc::SIGTERM => "SIGTERM",
             libc::SIGTRAP => "SIGTRAP",
+            libc::SIGTSTP => "SIGTSTP",
             libc::SIGXCPU => "SIGXCPU",
-            _ => return write!(f, "was killed by signal {signal}"),
-        };
-        write!(f, "was killed by {name}")
+            other => return write!(f, "signal {other}"),
+        })
     }
 }
 

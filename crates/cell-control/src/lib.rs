@@ -17,7 +17,9 @@
 //!
 //! # How a cell ends
 //!
-//! Every wait has a deadline, and nothing that a cell started outlives it:
+//! Every wait has a deadline, which whoever waits derives from what the cell was asked to do, and no wait goes on beside a
+//! runner that cannot answer: every 20 ms it is asked of the kernel whether the runner has ended or is stopped (waitid(2)).
+//! Nothing that a cell started outlives it:
 //!
 //! 1. [`CellProcess::stop`] sends `stop` and closes standard input. The runner drains, says `stopped`,
 //!    and exits with status 0.
@@ -42,6 +44,8 @@ mod runner;
 mod tail;
 
 pub use cell::{CellProcess, End, Limits};
-pub use error::{CellError, Exit};
+pub use child::{Child, Reaped};
+pub use error::{CellError, Exit, SignalName};
 pub use group::kill_every_cell;
+pub use lines::Outcome;
 pub use runner::{Discovery, Problem, Runner, Subject, describe, discover};

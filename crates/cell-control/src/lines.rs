@@ -1,4 +1,4 @@
-//! Lines from a pipe, with a deadline and a bound on their length.
+//! Lines from a child's pipe, with a deadline and a bound on their length.
 
 use std::io::{self, Read};
 use std::process::ChildStdout;
@@ -8,11 +8,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// The most bytes of one line. The largest message, a result with four histograms, has some 100 KiB.
+use crate::child::State;
+
+/// The most bytes of one line. The largest message, a load client's result with six histograms, has some 200 KiB.
 pub(crate) const LINE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// How often a wait looks at the interrupt flag.
-const SLICE: Duration = Duration::from_millis(50);
+/// How often a wait looks at the child itself and at the interrupt flag.
+const SLICE: Duration = Duration::from_millis(20);
 
 /// The read end of a child's standard output.
 #[derive(Debug)]
@@ -23,14 +25,16 @@ pub(crate) struct Lines {
     scanned: usize,
 }
 
-/// What came.
+/// What came of waiting for a line.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// A line, without its end. Bytes that are not UTF-8 are replaced.
     Line(String),
-    /// The pipe is closed, and what was left in it had no line's end.
+    /// The pipe is closed or the child has ended, and what was left in the pipe had no line's end.
     Closed,
-    /// More than [`LINE_BYTES_MAX`] bytes without a line's end.
+    /// The child is stopped by this signal: whatever it does after that has no figures.
+    Stopped(i32),
+    /// More bytes without a line's end than any message needs.
     TooLong,
     /// The deadline passed.
     TimedOut,
@@ -43,11 +47,13 @@ impl Lines {
         Lines { pipe, buffer: Vec::new(), scanned: 0 }
     }
 
-    /// The next line, or why there is none.
+    /// The next line, or why there is none. `state` tells what has become of the child, whose end of the pipe a
+    /// descendant of it may still hold open.
     pub(crate) fn next(
         &mut self,
         deadline: Instant,
         interrupt: Option<&Arc<AtomicBool>>,
+        state: impl Fn() -> io::Result<State>,
     ) -> io::Result<Outcome> {
         loop {
             if let Some(line) = self.buffered() {
@@ -61,16 +67,32 @@ impl Lines {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if self.readable(left.min(SLICE))? {
-                let mut chunk = [0; 64 * 1024];
-                match self.pipe.read(&mut chunk) {
-                    Ok(0) => return Ok(Outcome::Closed),
-                    Ok(count) => self.buffer.extend_from_slice(&chunk[..count]),
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
+                if !self.read()? {
+                    return Ok(Outcome::Closed);
                 }
-            } else if left.is_zero() {
-                return Ok(Outcome::TimedOut);
+                continue;
             }
+            match state()? {
+                State::Stopped(signal) => return Ok(Outcome::Stopped(signal)),
+                // What it wrote just before it ended is still to be read.
+                State::Ended if !self.readable(Duration::ZERO)? => return Ok(Outcome::Closed),
+                State::Ended => {}
+                State::Running if left.is_zero() => return Ok(Outcome::TimedOut),
+                State::Running => {}
+            }
+        }
+    }
+
+    /// Whether there was anything but the pipe's end.
+    fn read(&mut self) -> io::Result<bool> {
+        let mut chunk = [0; 64 * 1024];
+        match self.pipe.read(&mut chunk) {
+            Ok(count) => {
+                self.buffer.extend_from_slice(&chunk[..count]);
+                Ok(count > 0)
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            Err(error) => Err(error),
         }
     }
 

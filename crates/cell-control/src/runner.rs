@@ -118,15 +118,18 @@ fn first_line(runner: &Path, arguments: &[&str]) -> Result<String, CellError> {
     let deadline = Instant::now() + DESCRIBE_LIMIT;
     let mut child = Child::start(runner, arguments)
         .map_err(|source| CellError::Start { program: runner.display().to_string(), source })?;
-    child.stdin = None;
-    let outcome = child.lines.next(deadline, None).map_err(pipe)?;
+    child.close_input();
+    let outcome = child.line(deadline, None).map_err(pipe)?;
+    if let Outcome::Stopped(signal) = outcome {
+        return Err(CellError::Stopped { awaited, signal, last_words: child.last_words() });
+    }
     // A runner that has answered has no reason to stay, and one that has not is not waited for longer.
     let ended = child.wait(deadline).map_err(pipe)?;
-    let last_words = child.tail.last_line();
+    let last_words = child.last_words();
     match (outcome, ended) {
-        (Outcome::Line(line), Some(reaped)) if reaped.status.success() => Ok(line),
+        (Outcome::Line(line), Some(reaped)) if reaped.exit() == Exit::Status(0) => Ok(line),
         (Outcome::TooLong, _) => Err(CellError::LineTooLong { awaited, bytes_max: LINE_BYTES_MAX }),
-        (_, Some(reaped)) => Err(CellError::Died { awaited, exit: Exit::of(reaped.status), last_words }),
+        (_, Some(reaped)) => Err(CellError::Died { awaited, exit: reaped.exit(), last_words }),
         (_, None) => Err(CellError::TimedOut { awaited, limit: DESCRIBE_LIMIT, last_words }),
     }
 }

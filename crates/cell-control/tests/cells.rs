@@ -107,6 +107,37 @@ fn a_kill_in_mid_cell_names_the_signal() {
 }
 
 #[test]
+fn a_death_is_noticed_though_a_descendant_holds_the_pipe() {
+    let mut cell = start("killed-beside-a-child");
+    cell.go().unwrap();
+    let begin = Instant::now();
+    let error = cell.result(Duration::from_secs(60)).unwrap_err();
+    assert_eq!(error.to_string(), "the runner was killed by SIGKILL while the result was awaited");
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+    assert!(!cell.is_running());
+}
+
+#[test]
+fn a_stopped_runner_is_named_at_once_and_can_be_ended() {
+    let begin = Instant::now();
+    let mut cell = start("stopped");
+    assert!(cell.is_running());
+    cell.go().unwrap();
+    let expected = |awaited| {
+        format!("the runner was stopped by SIGSTOP while {awaited} was awaited; it said: about to stop")
+    };
+    let error = cell.result(Duration::from_secs(60)).unwrap_err();
+    assert_eq!(error.to_string(), expected("the result"));
+    assert_eq!((error.exit(), error.last_words()), (None, Some("about to stop")));
+    assert!(!cell.is_running());
+    let pid = cell.pid();
+    assert_eq!(cell.stop(Duration::from_secs(60)).unwrap_err().to_string(), expected("stopped"));
+    assert!(!is_alive(pid));
+    // SIGTERM waits for a stopped process to go on, and was not waited for.
+    assert!(begin.elapsed() < Duration::from_secs(2), "{:?}", begin.elapsed());
+}
+
+#[test]
 fn nonsense_is_quoted() {
     let error = start_fails("nonsense");
     assert!(error.starts_with("nonsense while ready was awaited: \"Hello, I am a runner\""), "{error}");

@@ -16,7 +16,7 @@ use super::look::Look;
 use crate::experiment::Connections;
 use crate::matrix::Cell;
 use crate::measure::over_http::{counted, server};
-use crate::measure::{Bench, DRAIN, NoFigures, SLACK, cell_id, clients, ns};
+use crate::measure::{Bench, DRAIN, NoFigures, cell_id, clients, ns, patience};
 use crate::row::{Measured, Row, Status};
 use crate::sample;
 
@@ -78,7 +78,7 @@ fn run(bench: &Bench, cell: &Cell<'_>, values: &Connections) -> Result<Seen, NoF
     let (mut looks, mut open) = (Vec::new(), Vec::new());
     for connections in &values.units {
         let mut held = || {
-            let deadline = Instant::now() + values.timeout + SLACK;
+            let deadline = Instant::now() + patience(values.timeout);
             holders.grow_to(*connections, deadline, &bench.interrupt)
         };
         let opened = held();
@@ -103,7 +103,7 @@ fn run(bench: &Bench, cell: &Cell<'_>, values: &Connections) -> Result<Seen, NoF
     let descriptors = sample::descriptors(leader).saturating_sub(descriptors_before);
     drop(holders);
     let after = released(&mut process)?;
-    process.stop(DRAIN + SLACK).map_err(none)?;
+    process.stop(patience(DRAIN)).map_err(none)?;
     Ok(Seen { before, looks, open, descriptors, after, shards })
 }
 

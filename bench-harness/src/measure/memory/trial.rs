@@ -11,7 +11,7 @@ use super::checks::Waiting;
 use super::look::Look;
 use crate::experiment::Tasks;
 use crate::matrix::Cell;
-use crate::measure::{Bench, DRAIN, NoFigures, SLACK, ns};
+use crate::measure::{Bench, DRAIN, NoFigures, ns, patience};
 
 /// How long all requests of a stage may take to be in service, or in the queue: 10,000 threads need a second.
 const STAGE_LIMIT: Duration = Duration::from_secs(20);
@@ -111,9 +111,9 @@ impl<'a> Trial<'a> {
         let began = Instant::now();
         let Watched { before, looks, waiting, after } = self.watch(bench, values, &mut process)?;
         process.go().map_err(none)?;
-        let result = process.result(SLACK).map_err(none)?;
+        let result = process.result(patience(Duration::ZERO)).map_err(none)?;
         let wall = began.elapsed();
-        let end = process.stop(DRAIN + SLACK).map_err(none)?;
+        let end = process.stop(patience(DRAIN)).map_err(none)?;
         Ok(Seen { before, looks, waiting, after, result, wall, end })
     }
 
@@ -159,7 +159,7 @@ impl<'a> Trial<'a> {
     /// Waits until all requests have ended, and looks at what is left.
     fn release(&self, process: &mut CellProcess) -> Result<Look, NoFigures> {
         let all: u64 = self.task.stages.iter().sum();
-        let longest = self.task.plan.least_duration() + SLACK;
+        let longest = patience(self.task.plan.least_duration());
         wait_for(process, longest, |counts| counts.ended == all)?;
         let usage = process.snapshot().map_err(none)?.usage;
         Look::take(process.pid(), 0, usage)

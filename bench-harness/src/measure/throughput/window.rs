@@ -15,7 +15,7 @@ use workload::{Answer, Plan, ServerCounts};
 use super::syscalls::Counter;
 use crate::contestant::Contestant;
 use crate::measure::clients::Clients;
-use crate::measure::{Bench, DRAIN, NoFigures, SLACK, after, ns, over_http};
+use crate::measure::{Bench, DRAIN, NoFigures, after, ns, over_http, patience};
 use crate::place::Apart;
 use crate::row::Status;
 
@@ -101,7 +101,7 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
     let begin = cell.snapshot().map_err(runner)?;
     bench.sleep_beside(&cell, after(start, load.warmup + load.duration));
     let end = cell.snapshot().map_err(runner)?;
-    let deadline = after(start, load.warmup + load.duration + load.timeout + SLACK);
+    let deadline = after(start, patience(load.warmup + load.duration + load.timeout));
     let client = clients.collect(deadline, &bench.interrupt, &cell);
     let stalls = meter.stop();
     // A dead server explains a failed client, so it is asked first.
@@ -118,7 +118,7 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
         elapsed_ns: end.at_monotonic_ns.saturating_sub(begin.at_monotonic_ns),
         whole: over_http::counted(&before, &last),
         usage_at_end: last.usage,
-        end: cell.stop(DRAIN + SLACK).map_err(runner)?,
+        end: cell.stop(patience(DRAIN)).map_err(runner)?,
         client,
         syscalls,
         server_cpus: apart.server.cpus,
