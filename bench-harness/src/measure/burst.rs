@@ -28,8 +28,9 @@ pub(super) fn measure(bench: &Bench, cell: &Cell<'_>, warm: bool) -> Row {
     let mut id = cell_id(Experiment::Burst, cell.contestant);
     describe(&mut id, &task);
     let (seen, _) = in_process::run(bench, cell.contestant, &task, None);
-    let measured =
-        seen.map_err(|error| NoFigures::from(&error)).and_then(|seen| figures(cell.contestant, &task, &seen));
+    let measured = seen
+        .map_err(|error| NoFigures::from(&error))
+        .and_then(|seen| figures(bench, cell.contestant, &task, &seen));
     match measured {
         Ok(measured) => Row::measured(id, cell.repetition, measured),
         Err(none) => none.row(id, cell.repetition),
@@ -44,7 +45,12 @@ fn describe(id: &mut CellId, task: &ArrivalsTask) {
     param("warm", task.warm.into());
 }
 
-fn figures(contestant: &Contestant, task: &ArrivalsTask, seen: &Seen) -> Result<Measured, NoFigures> {
+fn figures(
+    bench: &Bench,
+    contestant: &Contestant,
+    task: &ArrivalsTask,
+    seen: &Seen,
+) -> Result<Measured, NoFigures> {
     let result = &seen.result;
     // The bound is that of all requests: a burst of which a part was refused or given up has no elapsed time.
     let requests = task.arrivals.requests();
@@ -70,7 +76,8 @@ fn figures(contestant: &Contestant, task: &ArrivalsTask, seen: &Seen) -> Result<
             bound,
             in_flight_limit: contestant.in_flight_limit,
             wall: seen.wall,
-            reaped_cpu_ns: seen.end.usage.cpu_ns(),
+            end: &seen.end,
+            computing: bench.computing(&contestant.place),
         },
         result,
     );

@@ -144,7 +144,8 @@ pub(super) fn step(
             bound,
             in_flight_limit: limit,
             wall: seen.wall,
-            reaped_cpu_ns: seen.end.usage.cpu_ns(),
+            end: &seen.end,
+            computing: bench.computing(&cell.contestant.place),
         },
         result,
     );

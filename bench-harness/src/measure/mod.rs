@@ -16,11 +16,13 @@ use std::time::{Duration, Instant};
 use cell_control::{CellError, CellProcess, Limits};
 use cell_protocol::{CellSpec, PROTOCOL, Task};
 
+use crate::audit::Computing;
 use crate::contestant::Contestant;
 use crate::experiment::{Experiment, Values};
 use crate::interrupt::Interrupt;
 use crate::limit::MachineLimits;
 use crate::matrix::{Cell, Point};
+use crate::place::Place;
 use crate::row::{CellId, Row, Status};
 
 pub(crate) use clients::shard;
@@ -91,6 +93,12 @@ impl Bench {
         while Instant::now() < instant && !self.interrupt.is_raised() && cell.is_running() {
             self.interrupt.sleep_until(instant.min(after(Instant::now(), GLANCE)));
         }
+    }
+
+    /// What planned computing comes to on a contestant's CPUs.
+    fn computing(&self, place: &Place) -> Computing {
+        // Of CPUs that cannot be counted there may be any number.
+        Computing { rounds_per_us: self.rounds_per_us, cpus: place.cpus_usable().unwrap_or(u64::MAX) }
     }
 
     fn limits(&self) -> Limits {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use cell_control::{CellError, CellProcess};
+use cell_control::{CellError, CellProcess, End};
 use cell_protocol::{ServeTask, Snapshot, Task};
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
@@ -27,12 +27,13 @@ const LEAD: Duration = Duration::from_millis(150);
 const LEAD_PER_SHARD: Duration = Duration::from_millis(30);
 
 /// What was seen of the cell, from the client, from the server, and from outside.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Seen {
     pub(super) client: HttpLoadResult,
     /// The server's counts after the load, less those before it; its peak and its gauges after it.
     pub(super) server: ServerCounts,
     pub(super) server_cpu_ns: u64,
+    pub(super) end: End,
     pub(super) shards: usize,
 }
 
@@ -97,11 +98,11 @@ fn offer(
     // A dead server explains a failed client, so it is asked first.
     let after = cell.snapshot()?;
     let client = client.map_err(Failure::Client)?;
-    cell.stop(patience(DRAIN))?;
     Ok(Seen {
         client,
         server: counted(&before, &after),
         server_cpu_ns: after.usage.since(before.usage).cpu_ns(),
+        end: cell.stop(patience(DRAIN))?,
         shards,
     })
 }
@@ -161,6 +162,7 @@ pub(super) fn counted(before: &Snapshot, after: &Snapshot) -> ServerCounts {
         accept_out_of_descriptors: since(|counts| counts.accept_out_of_descriptors),
         accept_failed: since(|counts| counts.accept_failed),
         connections_unstartable: since(|counts| counts.connections_unstartable),
+        in_flight_integral_ns: since(|counts| counts.in_flight_integral_ns),
         ..after
     }
 }
@@ -231,10 +233,13 @@ pub(super) fn step(
     hold::note(&mut measured, observed, &client.response);
     measured.checks = audit::over_http(&audit::OverHttp {
         requests: step.requests,
-        least: step.wait,
+        plan,
         in_flight_limit: cell.contestant.in_flight_limit,
         client,
         server,
+        server_cpu_ns: seen.server_cpu_ns,
+        end: &seen.end,
+        computing: bench.computing(&cell.contestant.place),
     });
     Ok(measured)
 }

@@ -32,6 +32,29 @@ pub fn burst_bound(requests: u64, time: Duration, limit: Option<u64>) -> Duratio
     )
 }
 
+/// How often one place can be used, one after the other, by requests that each take at least `time`, of which none
+/// begins before or ends after `elapsed`. None where requests take no time.
+#[must_use]
+pub fn turns(elapsed: Duration, time: Duration) -> Option<u64> {
+    let turns = elapsed.as_nanos().checked_div(time.as_nanos())?;
+    Some(u64::try_from(turns).unwrap_or(u64::MAX))
+}
+
+/// How many requests can end at one place in a window that is cut from a longer run: one may have begun before it.
+#[must_use]
+pub fn turns_in_window(elapsed: Duration, time: Duration) -> Option<u64> {
+    turns(elapsed, time).map(|turns| turns.saturating_add(1))
+}
+
+/// The least number of places at which so many requests can end, where each has so many turns: more than that were in
+/// flight at one time.
+#[must_use]
+pub fn in_flight_min(completed: u64, turns: u64) -> u64 {
+    completed
+        .checked_div(turns)
+        .map_or(completed, |whole| whole + u64::from(!completed.is_multiple_of(turns)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +67,22 @@ mod tests {
         assert!((in_flight(10_000.0, WAIT) - 1_000.0).abs() < 1e-9);
         assert!((rate_ceiling_per_s(200.0, WAIT) - 2_000.0).abs() < 1e-9);
         assert_eq!(burst_bound(10_000, WAIT, Some(200)), Duration::from_secs(5));
+    }
+
+    #[test]
+    fn a_place_has_whole_turns_and_a_window_one_more() {
+        assert_eq!(turns(WAIT * 5, WAIT), Some(5));
+        assert_eq!(turns(WAIT * 6 - Duration::from_nanos(1), WAIT), Some(5));
+        assert_eq!(turns_in_window(WAIT * 5, WAIT), Some(6));
+        assert_eq!((turns(WAIT, Duration::ZERO), turns(Duration::ZERO, WAIT)), (None, Some(0)));
+        assert_eq!(turns_in_window(Duration::MAX, Duration::from_nanos(1)), Some(u64::MAX));
+    }
+
+    #[test]
+    fn many_ends_in_few_turns_were_in_flight_together() {
+        assert_eq!(in_flight_min(1_000, 5), 200);
+        assert_eq!(in_flight_min(1_001, 5), 201);
+        assert_eq!((in_flight_min(0, 5), in_flight_min(7, 0)), (0, 7));
     }
 
     #[test]

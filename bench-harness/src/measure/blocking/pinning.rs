@@ -6,7 +6,7 @@ use cell_protocol::{ArrivalsTask, CellSpec, Task};
 use prediction::little;
 use workload::arrivals::Pattern;
 
-use super::checks::{self, BURNT_SHARE_MIN};
+use super::checks::BURNT_SHARE_MIN;
 use super::{Keeper, refused};
 use crate::audit;
 use crate::experiment::{Blocker, Experiment, Keeps, Pinning};
@@ -31,7 +31,7 @@ pub(in crate::measure) fn measure(bench: &Bench, cell: &Cell<'_>, blocker: Block
         };
         let seen = in_process::run_spec(bench, cell.contestant, &spec, &task)
             .map_err(|error| NoFigures::from(&error))?;
-        figures(cell, &keeper, &task, &seen)
+        figures(bench, cell, &keeper, &task, &seen)
     });
     match measured {
         Ok(measured) => Row::measured(id, cell.repetition, measured),
@@ -52,6 +52,7 @@ fn task(bench: &Bench, values: &Pinning, keeper: &Keeper) -> ArrivalsTask {
 }
 
 fn figures(
+    bench: &Bench,
     cell: &Cell<'_>,
     keeper: &Keeper,
     task: &ArrivalsTask,
@@ -81,11 +82,11 @@ fn figures(
             bound: allowed,
             in_flight_limit: cell.contestant.in_flight_limit,
             wall: seen.wall,
-            reaped_cpu_ns: seen.end.usage.cpu_ns(),
+            end: &seen.end,
+            computing: bench.computing(&cell.contestant.place),
         },
         result,
     );
-    measured.checks.extend(checks::burnt(keeper, requests, result.usage.cpu_ns()));
     Ok(measured)
 }
 

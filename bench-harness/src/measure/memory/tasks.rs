@@ -110,7 +110,8 @@ fn figures(bench: &Bench, cell: &Cell<'_>, wait: Duration, seen: &Seen) -> Resul
         bound: wait,
         in_flight_limit: cell.contestant.in_flight_limit,
         wall: seen.wall,
-        reaped_cpu_ns: seen.end.usage.cpu_ns(),
+        end: &seen.end,
+        computing: bench.computing(&cell.contestant.place),
     };
     measured.checks.extend(audit::in_process(&known, result));
     Ok(measured)

@@ -12,7 +12,9 @@ use rustix::thread::{CpuSet, sched_getaffinity};
 use workload::http::answer_body;
 use workload::{Answer, Plan, ServerCounts};
 
+use super::SERVER_BUSY_SHARE_MIN;
 use super::syscalls::Counter;
+use crate::audit::{Computing, Regime};
 use crate::contestant::Contestant;
 use crate::measure::clients::Clients;
 use crate::measure::{Bench, DRAIN, NoFigures, after, ns, over_http, patience};
@@ -36,17 +38,26 @@ pub(super) struct Load<'a> {
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) client: HttpLoadResult,
+    pub(super) plan: Plan,
+    pub(super) connections: u64,
+    /// When the window begins, and how long it is.
+    pub(super) begin_ns: u64,
+    pub(super) duration: Duration,
     /// What the server used in the window.
     pub(super) usage: Usage,
     /// What it completed in the window, by its own count.
     pub(super) completed: u64,
     /// The window's length, by the server's two snapshots.
     pub(super) elapsed_ns: u64,
+    /// What the server had counted at these.
+    pub(super) at_edges: [ServerCounts; 2],
     /// The server's counts from the first request to the last.
     pub(super) whole: ServerCounts,
-    /// What the server had used when the load had ended, from its start.
-    pub(super) usage_at_end: Usage,
+    /// What it used from before the first to after the last.
+    pub(super) usage_of_all: Usage,
     pub(super) end: End,
+    pub(super) in_flight_limit: Option<u64>,
+    pub(super) computing: Computing,
     /// The system calls of a part of the warm-up, or why they cannot be counted.
     pub(super) syscalls: Result<Syscalls, String>,
     pub(super) server_cpus: Vec<usize>,
@@ -55,8 +66,6 @@ pub(super) struct Seen {
     pub(super) server_cpus_allowed: Vec<usize>,
     /// Stalls of the machine beside the load.
     pub(super) stall_p99_ns: Option<u64>,
-    /// The least rate of connections over the plan's own duration; none where the plan takes no time.
-    pub(super) rate_max_per_s: Option<f64>,
 }
 
 /// System calls of all threads, and the requests that were completed meanwhile.
@@ -67,6 +76,16 @@ pub(super) struct Syscalls {
 }
 
 impl Seen {
+    /// An open loop that a server cannot keep up with: it has used up its CPUs, and what comes waits longer and longer.
+    pub(super) fn regime(&self) -> Regime {
+        let behind = self.client.completed_in_window < self.client.offered;
+        if behind && self.server_busy_share() >= SERVER_BUSY_SHARE_MIN {
+            Regime::Saturated
+        } else {
+            Regime::Steady
+        }
+    }
+
     /// Of the CPU time that there was for it in the window.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of CPU time are far below 2^53")]
     pub(super) fn server_busy_share(&self) -> f64 {
@@ -116,8 +135,15 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
         usage: end.usage.since(begin.usage),
         completed: window.completed,
         elapsed_ns: end.at_monotonic_ns.saturating_sub(begin.at_monotonic_ns),
+        plan: load.plan.clone(),
+        connections: load.connections,
+        begin_ns: start_ns + ns(load.warmup),
+        duration: load.duration,
+        at_edges: [begin, end].map(|snapshot| snapshot.server.unwrap_or_default()),
         whole: over_http::counted(&before, &last),
-        usage_at_end: last.usage,
+        usage_of_all: last.usage.since(before.usage),
+        in_flight_limit: contestant.in_flight_limit,
+        computing: bench.computing(&apart.server),
         end: cell.stop(patience(DRAIN)).map_err(runner)?,
         client,
         syscalls,
@@ -125,14 +151,7 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
         client_cpus: apart.client,
         server_cpus_allowed,
         stall_p99_ns: stalls.stall_p99_ns(),
-        rate_max_per_s: rate_max(load),
     })
-}
-
-#[expect(clippy::cast_precision_loss, reason = "connections are far below 2^53")]
-fn rate_max(load: &Load<'_>) -> Option<f64> {
-    let least = load.plan.least_duration();
-    (!least.is_zero()).then(|| load.connections as f64 / least.as_secs_f64())
 }
 
 /// Counts while `wait` lasts. Counting slows system calls down, so it ends before the window begins.

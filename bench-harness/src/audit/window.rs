@@ -1,0 +1,175 @@
+//! Little's law and steadiness, in a window of a longer run: what was in flight is what came, times how long it
+//! stayed, by the client's count, by the server's, and in both halves of the window.
+//!
+//! John D. C. Little, "A Proof for the Queuing Formula: L = λW", Operations Research 9(3), 1961.
+
+use std::time::Duration;
+
+use load_driver::http::{HttpLoadResult, Stretch};
+use workload::ServerCounts;
+
+use super::{check, float, ns};
+use crate::row::Check;
+
+/// A window of fewer mean response times is not steady, whatever happens in it.
+const RESPONSE_TIMES_MIN: f64 = 5.0;
+/// How far the two sides of the law may be apart.
+const LAW_TOLERANCE: f64 = 0.05;
+/// The client's two accounts of the same times: they differ by rounding alone.
+const ACCOUNT_TOLERANCE: f64 = 0.001;
+/// From this share of the time in flight on, planned service explains what is in flight: the server must see as much as
+/// the client. Below it, requests are elsewhere for a part of their time: in a socket, or on their way.
+const PLANNED_SHARE_MIN: f64 = 0.9;
+/// How far the halves may be apart: requests completed, and the mean number here.
+const COMPLETED_TOLERANCE: f64 = 0.1;
+const HERE_TOLERANCE: f64 = 0.2;
+/// And beyond that, so many standard deviations of what independent arrivals vary by.
+const DEVIATIONS: f64 = 4.0;
+
+/// Whether a window is held to be steady.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Regime {
+    /// What comes also goes.
+    Steady,
+    /// More comes than can go, by arithmetic: queues grow, and only accounts and ceilings hold.
+    Saturated,
+}
+
+/// One client's requests, which may be beside those of others.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream<'a> {
+    pub(crate) client: &'a HttpLoadResult,
+    /// What each request takes where nothing is in its way: it waits, blocks and computes.
+    pub(crate) planned: Duration,
+}
+
+/// A window of a run, seen from both sides.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window<'a> {
+    pub(crate) streams: &'a [Stream<'a>],
+    /// When it begins, on `CLOCK_MONOTONIC`.
+    pub(crate) begin_ns: u64,
+    pub(crate) duration: Duration,
+    /// The server's counts, at instants near the window's edges.
+    pub(crate) server: [ServerCounts; 2],
+    pub(crate) regime: Regime,
+}
+
+/// The audits of a window.
+pub(crate) fn window(window: &Window<'_>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    checks.extend(by_parts(window.streams));
+    checks.extend(on_both_sides(window));
+    if window.regime == Regime::Steady {
+        checks.extend(long_enough(window));
+        checks.extend(by_means(window.streams));
+        checks.extend(halves(window));
+    }
+    checks
+}
+
+fn sum(streams: &[Stream<'_>], of: impl Fn(&HttpLoadResult) -> f64) -> f64 {
+    streams.iter().map(|stream| of(stream.client)).sum()
+}
+
+/// What is here, over the window, in request-nanoseconds.
+fn here_ns(client: &HttpLoadResult) -> f64 {
+    client.in_flight_integral_ns + client.waiting_integral_ns
+}
+
+/// The integral of how many are here is the sum of how long each is here, those that the window cuts counted in part.
+fn by_parts(streams: &[Stream<'_>]) -> Option<Check> {
+    let (integral, parts) = (sum(streams, here_ns), sum(streams, |client| client.residence_ns));
+    let ok = (integral - parts).abs() <= ACCOUNT_TOLERANCE * integral;
+    check("here_by_parts_ns", ok, parts, integral)
+}
+
+/// The same from other figures: throughput times the mean time. Requests that the window cuts are whole in these, so
+/// that the two may differ by what is here for one response time.
+fn by_means(streams: &[Stream<'_>]) -> Option<Check> {
+    let (mut by_law, mut allowed) = (0.0, 0.0);
+    for Stream { client, .. } in streams {
+        if client.completed == 0 || client.completed != client.offered {
+            // The mean is of completed requests, and others were here too.
+            return None;
+        }
+        let lag_ns = client.send_lag.mean_ns().unwrap_or(0.0);
+        let here_ns_each = client.response.mean_ns()? - lag_ns;
+        let elapsed_ns = float(client.elapsed_ns);
+        by_law += float(client.completed_in_window) / elapsed_ns * here_ns_each;
+        allowed += here_ns(client) / elapsed_ns * (LAW_TOLERANCE + here_ns_each / elapsed_ns);
+    }
+    let mean = sum(streams, |client| here_ns(client) / float(client.elapsed_ns));
+    check("here_by_littles_law", (by_law - mean).abs() <= allowed, by_law, mean)
+}
+
+/// The server's integral against the client's, over the time between the server's two instants.
+fn on_both_sides(window: &Window<'_>) -> Option<Check> {
+    let [begin, end] = window.server;
+    let server_ns = float(end.in_flight_integral_ns.saturating_sub(begin.in_flight_integral_ns));
+    let (mut client_ns, mut planned_ns) = (0.0, 0.0);
+    for Stream { client, planned } in window.streams {
+        let Some(stretch) = client.timeline.between(begin.at_monotonic_ns, end.at_monotonic_ns) else {
+            return check("client_covers_servers_window", false, 0.0, 1.0);
+        };
+        client_ns += stretch.in_flight_ns;
+        planned_ns += stretch.completed * float(ns(*planned));
+    }
+    let most_ns = client_ns * (1.0 + LAW_TOLERANCE);
+    if window.regime == Regime::Steady && planned_ns >= PLANNED_SHARE_MIN * client_ns {
+        let least_ns = client_ns * (1.0 - LAW_TOLERANCE);
+        let ok = (least_ns..=most_ns).contains(&server_ns);
+        return check("in_flight_integral_on_both_sides_ns", ok, server_ns, client_ns);
+    }
+    check("in_flight_integral_within_clients_ns", server_ns <= most_ns, server_ns, client_ns)
+}
+
+fn long_enough(window: &Window<'_>) -> Option<Check> {
+    let means = window.streams.iter().filter_map(|stream| stream.client.response.mean_ns());
+    let longest_ns = means.fold(0.0, f64::max);
+    let response_times = float(ns(window.duration)) / longest_ns;
+    check("window_response_times", response_times >= RESPONSE_TIMES_MIN, response_times, RESPONSE_TIMES_MIN)
+}
+
+/// The halves are alike in what completed and in what was here: a queue that grows is not steady.
+fn halves(window: &Window<'_>) -> Vec<Check> {
+    let half_ns = ns(window.duration) / 2;
+    let middle_ns = window.begin_ns + half_ns;
+    let half = |from_ns: u64| -> Option<Stretch> {
+        let none = Stretch { elapsed_ns: half_ns, completed: 0.0, in_flight_ns: 0.0, waiting_ns: 0.0 };
+        window.streams.iter().try_fold(none, |sum, stream| {
+            let one = stream.client.timeline.between(from_ns, from_ns + half_ns)?;
+            Some(Stretch {
+                completed: sum.completed + one.completed,
+                in_flight_ns: sum.in_flight_ns + one.in_flight_ns,
+                waiting_ns: sum.waiting_ns + one.waiting_ns,
+                ..sum
+            })
+        })
+    };
+    let (Some(first), Some(second)) = (half(window.begin_ns), half(middle_ns)) else {
+        return check("client_covers_window", false, 0.0, 1.0).into_iter().collect();
+    };
+    let (Some(here_first), Some(here_second)) = (first.in_system_mean(), second.in_system_mean()) else {
+        return Vec::new();
+    };
+    let here = f64::midpoint(here_first, here_second);
+    let completed = first.completed + second.completed;
+    // Those that are here may all complete just before the middle, or just after.
+    let allowed = COMPLETED_TOLERANCE * completed / 2.0 + DEVIATIONS * completed.sqrt() + here;
+    let apart = (first.completed - second.completed).abs();
+    let mut checks = Vec::new();
+    checks.extend(check("completed_in_second_half", apart <= allowed, second.completed, first.completed));
+    // The mean over a half of a number that has as many independent values as there are response times in it, of which
+    // a steady window has some.
+    let stay_ns = here * float(2 * half_ns) / completed.max(1.0);
+    let stay_ns = stay_ns.min(float(2 * half_ns) / RESPONSE_TIMES_MIN);
+    let variance = 4.0 * here * stay_ns / float(half_ns).max(1.0);
+    let allowed = HERE_TOLERANCE * here + DEVIATIONS * variance.sqrt();
+    let apart = (here_first - here_second).abs();
+    checks.extend(check("here_in_second_half", apart <= allowed, here_second, here_first));
+    checks
+}
+
+#[cfg(test)]
+mod tests;
