@@ -139,7 +139,7 @@ fn a_queue_that_grows_is_not_steady_and_a_saturated_row_need_not_be() {
     let mut client = overloaded.client();
     client.offered *= 2;
     let steady = Told { planned_ms: 19, ..STEADY };
-    assert_eq!(failing_when(&client, &steady), ["window_response_times", "here_in_second_half"]);
+    assert_eq!(failing_when(&client, &steady), ["window_response_times", "here_growth"]);
     assert!(failing_when(&client, &Told { regime: Regime::Saturated, ..steady }).is_empty());
 }
 
