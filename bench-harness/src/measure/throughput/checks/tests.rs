@@ -173,5 +173,5 @@ fn a_queue_may_grow_before_a_server_whose_cpus_are_used_up_and_before_no_other()
     assert!(names(open(&seen, &[])).is_empty());
     seen.usage = used(50);
     assert_eq!(seen.regime(), Regime::Steady);
-    assert_eq!(names(open(&seen, &[])), ["here_in_second_half"]);
+    assert_eq!(names(open(&seen, &[])), ["here_growth"]);
 }
