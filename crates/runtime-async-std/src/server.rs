@@ -82,7 +82,9 @@ async fn serve_connection(mut stream: &TcpStream, open: OpenConnection) -> io::R
                     Some(written) => written?,
                     None => {
                         let limit = connection.time_to_write()?;
-                        let written = future::timeout(limit, stream.write(connection.output())).await;
+                        // Boxed, since it is rare: every idle connection would have room for it otherwise.
+                        let written =
+                            Box::pin(future::timeout(limit, stream.write(connection.output()))).await;
                         written.map_err(|_elapsed| io::ErrorKind::TimedOut)??
                     }
                 };

@@ -9,7 +9,8 @@ use execution_model::server::{
     Connection, LagMeter, ListenSpec, Next, OpenConnection, READ_BYTES, ServerState, SocketServer, Sockets,
 };
 use execution_model::{CatchUnwind, ServerRuntime};
-use smol::{Async, Executor, Timer, future};
+use smol::future::FutureExt;
+use smol::{Async, Executor, Timer};
 
 use crate::handler::handle;
 use crate::runtime::Smol;
@@ -63,9 +64,10 @@ async fn serve_connection(stream: &Async<TcpStream>, open: OpenConnection) -> io
     loop {
         match connection.advance() {
             Next::Read(limit) => {
-                match within(limit, stream.read_with(|stream| read(stream, &mut connection))).await {
-                    Some(read) => read?,
-                    None => connection.timed_out(),
+                let read = stream.read_with(|stream| read(stream, &mut connection));
+                match read.or(timed_out(limit)).await {
+                    Err(error) if error.kind() == ErrorKind::TimedOut => connection.timed_out(),
+                    read => read?,
                 }
             }
             Next::Run(work) => {
@@ -76,9 +78,8 @@ async fn serve_connection(stream: &Async<TcpStream>, open: OpenConnection) -> io
             Next::Write => match stream.get_ref().write(connection.output()) {
                 Ok(bytes) => connection.written(bytes),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    within(connection.time_to_write()?, stream.writable())
-                        .await
-                        .ok_or(ErrorKind::TimedOut)??;
+                    // Boxed, since it is rare: every idle connection would have room for it otherwise.
+                    Box::pin(stream.writable().or(timed_out(connection.time_to_write()?))).await?;
                 }
                 Err(error) => return Err(error),
             },
@@ -98,13 +99,10 @@ fn read(mut stream: &TcpStream, connection: &mut Connection) -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for `operation`, for at most `limit`. What is done at once costs no timer.
-async fn within<T>(limit: Duration, operation: impl Future<Output = T>) -> Option<T> {
-    let timer = async {
-        Timer::after(limit).await;
-        None
-    };
-    future::or(async { Some(operation.await) }, timer).await
+/// What an operation with a time limit is raced with. It is polled second: what is done at once costs no timer.
+async fn timed_out<T>(limit: Duration) -> io::Result<T> {
+    Timer::after(limit).await;
+    Err(ErrorKind::TimedOut.into())
 }
 
 /// A task like any other, which shows how late it is.
