@@ -15,10 +15,6 @@ use crate::ending::usage;
 use crate::variant::variant;
 
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) -> anyhow::Result<()> {
-    let server_ability = match &abilities.server {
-        Support::Yes(ability) => ability,
-        Support::No(reason) => return Err(usage(format!("this runtime has no server: {reason}"))),
-    };
     // Before any other thread exists, so that every thread leaves these signals to this one.
     let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")?;
     let workers = options.workers.unwrap_or_else(default_workers);
@@ -42,6 +38,10 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
             let info = R::describe(&default, workers);
             (default, info)
         }
+    };
+    let server_ability = match &abilities.server {
+        Support::Yes(ability) => ability,
+        Support::No(reason) => return Err(usage(format!("this runtime has no server: {reason}"))),
     };
     let label = format!("{}:{}", R::INFO.id, info.name);
     refuse_useless_threads(&info, offload_threads)?;
