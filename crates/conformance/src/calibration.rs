@@ -14,8 +14,7 @@ const ROUNDS: u64 = 100_000;
 /// samples, since what disturbs one only makes it slower.
 #[must_use]
 pub fn rounds_per_us() -> f64 {
-    let calibration = Calibration::measure();
-    ROUNDS as f64 * 1e3 / calibration.fastest_ns.load(Relaxed) as f64
+    Calibration::measure().rounds_per_us()
 }
 
 /// The CPU time of [`ROUNDS`] rounds of the kernel.
@@ -43,6 +42,10 @@ impl Calibration {
             let took = thread_cpu_ns().saturating_sub(begin).max(1);
             self.fastest_ns.fetch_min(took, Relaxed);
         }
+    }
+
+    fn rounds_per_us(&self) -> f64 {
+        ROUNDS as f64 * 1e3 / self.fastest_ns.load(Relaxed) as f64
     }
 
     /// The rounds that take this much CPU time, at the least.
@@ -77,9 +80,11 @@ mod tests {
         let begin = thread_cpu_ns();
         black_box(kernel::run(black_box(1), rounds));
         let took = Duration::from_nanos(thread_cpu_ns() - begin);
-        assert!(took > Duration::from_millis(10) && took < Duration::from_millis(500), "{took:?}");
-        let per_us = rounds_per_us();
-        assert!((per_us * 20_000.0 / rounds as f64 - 1.0).abs() < 0.5, "{per_us}");
+        // A processor of a shared machine may become much faster or slower meanwhile.
+        assert!(took > Duration::from_millis(4) && took < Duration::from_millis(500), "{took:?}");
+        // Of one calibration: two of them differ by as much as the processor does.
+        let per_us = calibration.rounds_per_us();
+        assert!((per_us * 20_000.0 / rounds as f64 - 1.0).abs() < 0.001, "{per_us}");
     }
 
     #[test]
