@@ -5,6 +5,7 @@
 //! admission, routing, time limits and accounting, is here, so that every model does the same work.
 //! Waiting, spawning, reading, writing and hand-off are each runtime's own.
 
+mod ending;
 mod ledger;
 mod limits;
 mod panic;
@@ -13,6 +14,7 @@ mod runtime;
 pub mod server;
 mod tell;
 
+pub use ending::wait_until;
 pub use ledger::{Ledger, Outcome, Stamps};
 pub use limits::{OutOfRange, checked_drain};
 pub use panic::{CatchUnwind, Panicked, catch_unwind};

@@ -42,6 +42,18 @@ impl RuntimeConfig {
     }
 }
 
+impl RuntimeConfig {
+    /// Threads to offload to, of a library's pool of at most `most` threads: as many as were asked for, or all.
+    ///
+    /// # Errors
+    ///
+    /// There are not so many.
+    pub fn offload_threads_of(&self, most: usize) -> Result<usize, OutOfRange> {
+        let threads = self.offload_threads.unwrap_or(most);
+        within("a number of threads to offload to", threads, 1..=most)
+    }
+}
+
 impl ServerLimits {
     /// The same, if each value is accepted.
     ///
@@ -128,6 +140,10 @@ mod tests {
         assert!(config(0, 1, None).checked().is_err() && config(4097, 1, None).checked().is_err());
         assert!(config(1, 0, None).checked().is_err() && config(1, usize::MAX, None).checked().is_err());
         assert!(config(1, 1, Some(0)).checked().is_err());
+        let pool = |asked| config(1, 1, asked).offload_threads_of(500);
+        assert_eq!((pool(None), pool(Some(4)), pool(Some(500))), (Ok(500), Ok(4), Ok(500)));
+        let many = pool(Some(501)).unwrap_err().to_string();
+        assert_eq!(many, "a number of threads to offload to of 501 is out of range; give 1 to 500");
         assert!(checked_drain(Duration::MAX).is_err());
         let listen = ListenSpec { address: ([127, 0, 0, 1], 0).into(), backlog: 0, reuse_port: false };
         assert!(listen.checked().is_err());

@@ -5,10 +5,10 @@ use std::net::{SocketAddr, TcpListener};
 use std::process;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use execution_model::server::{ListenSpec, ServerState};
-use execution_model::{Panicked, Server, catch_unwind, tell};
+use execution_model::{Panicked, Server, catch_unwind, tell, wait_until};
 
 use crate::Executor;
 use crate::event_loop::EventLoop;
@@ -78,9 +78,7 @@ impl Server for LoopServer {
     fn drain(&mut self, deadline: Instant) -> u64 {
         self.state.start_draining();
         self.sender.wake();
-        while !self.thread.is_finished() && Instant::now() < deadline {
-            thread::sleep(Duration::from_millis(1));
-        }
+        wait_until(deadline, || self.thread.is_finished());
         let counts = self.state.counts();
         counts.in_flight + counts.queued
     }

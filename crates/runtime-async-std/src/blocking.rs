@@ -61,18 +61,12 @@ fn sleep(duration: Duration) {
 ///
 /// # Errors
 ///
-/// The pool has not so many, or the environment has another number for it.
+/// The environment has another number for the pool.
 pub(crate) fn start(threads_max: usize) -> io::Result<()> {
-    let refused = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
-    if threads_max > POOL_THREADS {
-        return refused(format!(
-            "{threads_max} threads to offload to are asked for; there are at most {POOL_THREADS}"
-        ));
-    }
     if env::var_os(POOL_VARIABLE).is_some() {
-        return refused(format!(
-            "{POOL_VARIABLE} is set, and would limit what is offloaded beside the cell: unset it"
-        ));
+        let why =
+            format!("{POOL_VARIABLE} is set, and would limit what is offloaded beside the cell: unset it");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     }
     PLACES.get_or_init(|| Places::new(threads_max));
     Ok(())

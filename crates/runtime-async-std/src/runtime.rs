@@ -2,11 +2,10 @@
 
 use std::io;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_global_executor::GlobalExecutorConfig;
-use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo};
+use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo, wait_until};
 
 use crate::blocking::{self, NO_HAND_OVER, POOL_THREADS};
 
@@ -68,7 +67,7 @@ impl Runtime for AsyncStd {
     }
 
     fn start(_variant: Variant, config: &RuntimeConfig) -> io::Result<AsyncStd> {
-        blocking::start(config.offload_threads.unwrap_or(POOL_THREADS))?;
+        blocking::start(config.offload_threads_of(POOL_THREADS).map_err(io::Error::other)?)?;
         // The first configuration of the executor is the one that holds, so that async-std's own, which it
         // would read from the environment, comes too late. No variable has an empty name: none is read here.
         let executor = GlobalExecutorConfig::default()
@@ -80,16 +79,9 @@ impl Runtime for AsyncStd {
         Ok(AsyncStd { alive: Arc::new(()) })
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the thread that ends the runtime is none of its workers")]
     fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
         // The workers stay: the library has no call that ends them.
-        while Arc::strong_count(&self.alive) > 1 {
-            if Instant::now() >= deadline {
-                return Err(ShutdownTimedOut);
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+        wait_until(deadline, || Arc::strong_count(&self.alive) == 1).then_some(()).ok_or(ShutdownTimedOut)
     }
 }
 
@@ -103,6 +95,7 @@ impl AsyncStd {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::time::Duration;
 
     use async_std::task;
 

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use execution_model::{
     Request, Runtime, RuntimeConfig, RuntimeInfo, STD_VERSION, ShutdownTimedOut, Ticket, VariantInfo,
+    wait_until,
 };
 use readiness_loop::DeadlineHeap;
 
@@ -69,13 +70,7 @@ impl Runtime for Floor {
 
     fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
         drop(self.queue);
-        while !self.thread.is_finished() {
-            if Instant::now() >= deadline {
-                return Err(ShutdownTimedOut);
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+        wait_until(deadline, || self.thread.is_finished()).then_some(()).ok_or(ShutdownTimedOut)
     }
 }
 

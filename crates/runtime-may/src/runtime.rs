@@ -5,10 +5,9 @@ use std::any::Any;
 use std::io;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, mpsc};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo};
+use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo, wait_until};
 use may::coroutine;
 
 use crate::blocking::{self, SOCKETS_STAY};
@@ -81,15 +80,8 @@ impl Runtime for May {
         Ok(may)
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the thread that ends the runtime is none of its workers")]
     fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
-        while Arc::strong_count(&self.alive) > 1 {
-            if Instant::now() >= deadline {
-                return Err(ShutdownTimedOut);
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+        wait_until(deadline, || Arc::strong_count(&self.alive) == 1).then_some(()).ok_or(ShutdownTimedOut)
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Sender, bounded};
 use execution_model::{
-    Request, Runtime, RuntimeConfig, RuntimeInfo, STD_VERSION, ShutdownTimedOut, VariantInfo,
+    Request, Runtime, RuntimeConfig, RuntimeInfo, STD_VERSION, ShutdownTimedOut, VariantInfo, wait_until,
 };
 
 use crate::blocking::{NOBODY_TO_PROTECT, ONE_THREAD};
@@ -132,15 +132,4 @@ impl Processes {
         self.threads.push(thread::Builder::new().name(name.into()).spawn(run)?);
         Ok(())
     }
-}
-
-/// Waits until something is done or `deadline` has come, and tells which.
-pub(crate) fn wait_until(deadline: Instant, done: impl Fn() -> bool) -> bool {
-    while !done() {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    true
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use execution_model::server::{ListenSpec, ServerState};
-use execution_model::{Runtime, Server, ServerRuntime};
+use execution_model::{Runtime, Server, ServerRuntime, wait_until};
 
 use crate::link::Link;
-use crate::runtime::{Processes, wait_until};
+use crate::runtime::Processes;
 use crate::shared;
 
 /// How long the workers may take until they serve.

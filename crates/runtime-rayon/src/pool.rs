@@ -3,10 +3,9 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use execution_model::ShutdownTimedOut;
+use execution_model::{ShutdownTimedOut, wait_until};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 /// The pool.
@@ -69,15 +68,9 @@ impl Pool {
     }
 
     /// Waits until the last job has ended.
-    #[expect(clippy::disallowed_methods, reason = "the thread that ends the pool is none of its own")]
     pub(crate) fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
-        while self.jobs.open.load(Ordering::Acquire) > 0 {
-            if Instant::now() >= deadline {
-                return Err(ShutdownTimedOut);
-            }
-            thread::sleep(Duration::from_millis(1));
-        }
-        Ok(())
+        let ended = || self.jobs.open.load(Ordering::Acquire) == 0;
+        wait_until(deadline, ended).then_some(()).ok_or(ShutdownTimedOut)
     }
 }
 
@@ -125,6 +118,8 @@ impl Drop for Open {
 mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU32;
+    use std::thread;
+    use std::time::Duration;
 
     use super::*;
 

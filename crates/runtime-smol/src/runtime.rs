@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo};
+use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo, wait_until};
 use smol::Executor;
 use smol::channel::{self, Sender};
 
@@ -80,7 +80,7 @@ impl Runtime for Smol {
     }
 
     fn start(variant: Variant, config: &RuntimeConfig) -> io::Result<Smol> {
-        blocking::start(config.offload_threads.unwrap_or(POOL_THREADS))?;
+        blocking::start(config.offload_threads_of(POOL_THREADS).map_err(io::Error::other)?)?;
         let threads = Smol::handler_threads(&variant, config.workers).unwrap_or(1);
         let executor = Arc::new(Executor::new());
         let (stop, stopped) = channel::bounded::<Infallible>(1);
@@ -109,15 +109,4 @@ impl Smol {
     pub(crate) fn executor(&self) -> &Arc<Executor<'static>> {
         &self.executor
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the thread that ends the runtime is none of its workers")]
-fn wait_until(deadline: Instant, mut done: impl FnMut() -> bool) -> bool {
-    while !done() {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    true
 }

@@ -4,10 +4,10 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
-use execution_model::{ShutdownTimedOut, catch_unwind};
+use execution_model::{ShutdownTimedOut, catch_unwind, wait_until};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -72,15 +72,8 @@ impl Pool {
     /// Closes the queue and waits until the threads have emptied it.
     pub(crate) fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
         drop(self.queue);
-        for thread in self.threads {
-            while !thread.is_finished() {
-                if Instant::now() >= deadline {
-                    return Err(ShutdownTimedOut);
-                }
-                thread::sleep(Duration::from_millis(1));
-            }
-        }
-        Ok(())
+        let ended = || self.threads.iter().all(JoinHandle::is_finished);
+        wait_until(deadline, ended).then_some(()).ok_or(ShutdownTimedOut)
     }
 }
 

@@ -3,9 +3,11 @@
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, STD_VERSION, ShutdownTimedOut, VariantInfo};
+use execution_model::{
+    Runtime, RuntimeConfig, RuntimeInfo, STD_VERSION, ShutdownTimedOut, VariantInfo, wait_until,
+};
 
 use crate::blocking::NOBODY_TO_PROTECT;
 use crate::pool::Pool;
@@ -97,13 +99,7 @@ impl Runtime for Threads {
     fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
         match self {
             Threads::PerRequest { alive } => {
-                while Arc::strong_count(&alive) > 1 {
-                    if Instant::now() >= deadline {
-                        return Err(ShutdownTimedOut);
-                    }
-                    thread::sleep(Duration::from_millis(1));
-                }
-                Ok(())
+                wait_until(deadline, || Arc::strong_count(&alive) == 1).then_some(()).ok_or(ShutdownTimedOut)
             }
             // A server's loop shares the pool until it has drained.
             Threads::Pool(pool) => Arc::into_inner(pool).ok_or(ShutdownTimedOut)?.shutdown(deadline),

@@ -2,9 +2,9 @@
 
 use std::io;
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo};
+use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo, wait_until};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 
@@ -129,15 +129,4 @@ impl Tokio {
             Tokio::CurrentThread { handle, .. } => handle,
         }
     }
-}
-
-#[expect(clippy::disallowed_methods, reason = "the thread that ends the runtime is none of its workers")]
-fn wait_until(deadline: Instant, mut done: impl FnMut() -> bool) -> bool {
-    while !done() {
-        if Instant::now() >= deadline {
-            return false;
-        }
-        thread::sleep(Duration::from_millis(1));
-    }
-    true
 }

@@ -8,12 +8,12 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::net::Shutdown;
 use slab::Slab;
 
+use crate::ending::wait_until;
 use crate::runtime::Server;
 use crate::server::state::ServerState;
 
@@ -114,9 +114,7 @@ impl<L: AsFd + Send + Sync + 'static, S: AsFd + Send + Sync + 'static> Server fo
 /// Waits until every connection has closed or `deadline` has come. Returns how many accepted plans
 /// have not ended.
 pub(crate) fn wait_for_connections(state: &ServerState, deadline: Instant) -> u64 {
-    while state.counts().connections > 0 && Instant::now() < deadline {
-        thread::sleep(Duration::from_millis(1));
-    }
+    wait_until(deadline, || state.counts().connections == 0);
     let counts = state.counts();
     counts.in_flight + counts.queued
 }
