@@ -88,6 +88,7 @@ fn work(jobs: &Receiver<Job>) {
 mod tests {
     use std::sync::Barrier;
     use std::sync::atomic::AtomicU32;
+    use std::time::Duration;
 
     use super::*;
 
