@@ -1,5 +1,7 @@
 //! The command line.
 
+mod refusal;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,6 +9,8 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::output::{Color, Format};
+
+pub(crate) use refusal::parse;
 
 /// Runs the same workloads on every execution model, and reports what was measured.
 #[derive(Debug, Parser)]
@@ -53,7 +57,7 @@ pub(crate) enum Command {
         /// The directory of the run
         directory: PathBuf,
     },
-    /// Drive any HTTP server with the load client: a closed loop
+    /// Drive any HTTP server with the load client: a closed loop, or an open one with --rate
     Load(Load),
     /// One shard of a load: a specification on standard input, a result on standard output
     #[command(hide = true)]
@@ -233,9 +237,18 @@ pub(crate) struct Serve {
 pub(crate) struct Load {
     /// What to request, such as http://127.0.0.1:8080/run/
     pub(crate) url: String,
-    /// Connections of the closed loop
+    /// Connections: a closed loop sends on each as soon as it is answered, an open one on whichever is free
     #[arg(short, long, default_value_t = 64)]
     pub(crate) connections: usize,
+    /// Requests a second, however the server keeps up: an open loop
+    #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) rate: Option<f64>,
+    /// How the requests of an open loop follow each other
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) arrivals: ArrivalsOfLoad,
+    /// What the gaps of Poisson arrivals are drawn from
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
     /// How long to measure
     #[arg(short, long, default_value = "5s", value_parser = humantime::parse_duration)]
     pub(crate) duration: Duration,
@@ -248,4 +261,14 @@ pub(crate) struct Load {
     /// When a request that has no answer has timed out
     #[arg(long, default_value = "5s", value_parser = humantime::parse_duration)]
     pub(crate) timeout: Duration,
+}
+
+/// How requests follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ArrivalsOfLoad {
+    /// All gaps are alike
+    Constant,
+    /// As of many clients that know nothing of each other
+    #[default]
+    Poisson,
 }

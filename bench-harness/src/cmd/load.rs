@@ -1,19 +1,19 @@
 //! `load`: drives any HTTP server with the load client, and says what came of it and what the client cost.
 
-use std::fmt::Write;
+mod account;
+
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::Context;
-use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec, run as offer};
-use serde_json::json;
-use statistics::Percentile;
+use load_driver::hiccup::HiccupMeter;
+use load_driver::http::{HttpLoad, HttpLoadError, HttpLoadSpec, run as offer};
+use workload::arrivals::Spacing;
 
-use crate::cli::{Cli, Load as Arguments};
-use crate::exit::{Ending, usage};
-use crate::format::{count, metric, ns};
+use crate::cli::{ArrivalsOfLoad, Cli, Load as Arguments};
+use crate::exit::{Ending, Refused, usage};
 use crate::output::{self, Format};
-use crate::percentile::percentile_ns;
+use account::Account;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let (server, target) = parse(&arguments.url)?;
@@ -22,110 +22,52 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         target,
         expected_body: None,
         connections: arguments.connections,
-        load: HttpLoad::Closed { warmup_ns: to_ns(arguments.warmup), duration_ns: to_ns(arguments.duration) },
+        load: load(arguments),
         timeout_ns: to_ns(arguments.timeout),
         drain_ns: to_ns(arguments.timeout),
         cpus: arguments.cpus.clone(),
         spread_sources: false,
         start_at_monotonic_ns: None,
     };
-    let result = offer(&spec).context("cannot offer the load")?;
+    let meter = HiccupMeter::start().context("the hiccup meter cannot start")?;
+    let result = offer(&spec).map_err(refused)?;
+    let account = Account { spec: &spec, result: &result, stall_p99_ns: meter.stop().stall_p99_ns() };
     match cli.format {
-        Format::Json | Format::Csv => output::print_json(&figures(&result))?,
-        Format::Text => output::print(&text(&spec, &result))?,
+        Format::Json | Format::Csv => output::print_json(&account.json())?,
+        Format::Text => output::print(&account.text(cli.color.on_stdout()))?,
     }
     if result.completed == 0 {
-        anyhow::bail!("no request completed: {}", errors(&result));
+        anyhow::bail!("no request completed: {}", account.errors());
     }
     Ok(Ending::Done)
 }
 
-fn figures(result: &HttpLoadResult) -> serde_json::Value {
-    json!({
-        "offered": result.offered,
-        "completed": result.completed,
-        "rejected": result.rejected,
-        "timed_out": result.timed_out,
-        "in_flight_at_end": result.in_flight_at_end,
-        "errors": result.errors,
-        "first_errors": result.first_errors,
-        "elapsed_ns": result.elapsed_ns,
-        "throughput_per_s": per_second(result),
-        "response_p50_ns": percentile_ns(&result.response, Percentile::P50),
-        "response_p90_ns": percentile_ns(&result.response, Percentile::P90),
-        "response_p99_ns": percentile_ns(&result.response, Percentile::P99),
-        "response_p999_ns": percentile_ns(&result.response, Percentile::P999),
-        "response_max_ns": result.response.max_ns(),
-        "client_cpu_ns_per_request": cpu_per_request(result),
-        "client_cpu_share": share(result.cpu_ns, result.elapsed_ns),
-    })
-}
-
-fn text(spec: &HttpLoadSpec, result: &HttpLoadResult) -> String {
-    let mut text = String::new();
-    let connections = count(u64::try_from(spec.connections).unwrap_or(u64::MAX));
-    let _ = writeln!(text, "http://{}{}, closed loop, {connections} connections", spec.server, spec.target);
-    let rate = per_second(result).map_or_else(|| "-".to_owned(), |rate| metric("throughput_per_s", rate));
-    let _ = writeln!(text, "  requests/s          {rate}");
-    let _ = writeln!(
-        text,
-        "  completed           {} in {}",
-        count(result.completed),
-        time(Some(result.elapsed_ns))
-    );
-    let percentiles = [
-        ("p50", Percentile::P50),
-        ("p90", Percentile::P90),
-        ("p99", Percentile::P99),
-        ("p99.9", Percentile::P999),
-    ];
-    for (name, percentile) in percentiles {
-        let shown = match percentile_ns(&result.response, percentile) {
-            Some(ns) => time(Some(ns)),
-            None => format!("-  (takes {} samples)", count(percentile.samples_least())),
-        };
-        let _ = writeln!(text, "  response {name:10} {shown}");
+fn load(arguments: &Arguments) -> HttpLoad {
+    let (warmup_ns, duration_ns) = (to_ns(arguments.warmup), to_ns(arguments.duration));
+    match arguments.rate {
+        None => HttpLoad::Closed { warmup_ns, duration_ns },
+        Some(rate_per_s) => HttpLoad::Open {
+            rate_per_s,
+            arrivals: match arguments.arrivals {
+                ArrivalsOfLoad::Constant => Spacing::Constant,
+                ArrivalsOfLoad::Poisson => Spacing::Poisson,
+            },
+            seed: arguments.seed,
+            warmup_ns,
+            duration_ns,
+            first: 0,
+            stride: 1,
+        },
     }
-    let _ = writeln!(text, "  response max        {}", time(result.response.max_ns()));
-    let cpu = cpu_per_request(result).map_or_else(|| "-".to_owned(), ns);
-    let share = share(result.cpu_ns, result.elapsed_ns).unwrap_or(0.0) * 100.0;
-    let _ = writeln!(text, "  client CPU/request  {cpu} ({share:.0} % of one CPU)");
-    let _ = writeln!(text, "  errors              {}", errors(result));
-    text.push_str("  a closed loop: response times say nothing of an overload\n");
-    text
 }
 
-/// All that did not complete, by class.
-fn errors(result: &HttpLoadResult) -> String {
-    let counted = [("status-503", result.rejected), ("timed-out", result.timed_out)];
-    let counted = counted
-        .into_iter()
-        .filter(|(_, count)| *count > 0)
-        .map(|(class, number)| format!("{} {class}", count(number)));
-    let classes = result.errors.iter().map(|(class, number)| match result.first_errors.get(class) {
-        Some(example) => format!("{} {class} ({example})", count(*number)),
-        None => format!("{} {class}", count(*number)),
-    });
-    let all: Vec<String> = counted.chain(classes).collect();
-    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
-}
-
-fn time(ns_or_none: Option<u64>) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "shown with four digits")]
-    ns_or_none.map_or_else(|| "-".to_owned(), |value| ns(value as f64))
-}
-
-fn per_second(result: &HttpLoadResult) -> Option<f64> {
-    share(result.completed.saturating_mul(1_000_000_000), result.elapsed_ns)
-}
-
-fn cpu_per_request(result: &HttpLoadResult) -> Option<f64> {
-    share(result.cpu_ns, result.completed)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a quotient needs few digits")]
-fn share(part: u64, whole: u64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
+/// Whether it is the command line that is wrong, or the machine that is too small.
+fn refused(error: HttpLoadError) -> anyhow::Error {
+    match error {
+        HttpLoadError::InvalidSpec { .. } | HttpLoadError::Pin { .. } => usage(error.to_string()),
+        HttpLoadError::Descriptors { .. } => Refused(error.to_string()).into(),
+        _ => anyhow::Error::new(error).context("cannot offer the load"),
+    }
 }
 
 /// `http://HOST[:PORT][/PATH]`
@@ -161,12 +103,5 @@ mod tests {
         let (server, target) = parse("http://127.0.0.1").unwrap();
         assert_eq!((server.port(), target.as_str()), (80, "/"));
         assert!(parse("https://127.0.0.1/").unwrap_err().to_string().contains("only http://"));
-    }
-
-    #[test]
-    fn an_empty_result_has_no_undefined_figure() {
-        let text = figures(&HttpLoadResult::default()).to_string();
-        assert!(text.contains(r#""throughput_per_s":null"#), "{text}");
-        assert!(!text.contains("NaN"), "{text}");
     }
 }

@@ -11,15 +11,13 @@ mod serve;
 mod session;
 mod verify;
 
-use clap::Parser;
-
-use crate::cli::{Cli, Command};
+use crate::cli::{self, Command};
 use crate::exit::Ending;
 use crate::measure;
 
 /// Reads the command line and does what it says.
 pub(crate) fn run() -> anyhow::Result<Ending> {
-    let cli = Cli::parse();
+    let cli = cli::parse()?;
     match &cli.command {
         Command::List => list::run(&cli),
         Command::Doctor(arguments) => doctor::run(&cli, arguments),

@@ -321,6 +321,15 @@ fn the_load_client_tells_what_it_met() {
     let output = outcome(&["load", &url, "-c", "2", "-d", "100ms", "--warmup", "10ms", "--timeout", "100ms"]);
     assert_eq!(code(&output), Some(1));
     assert!(stderr(&output).contains("no request completed") && stderr(&output).contains("connect-refused"));
+    let open = ["load", &url, "-r", "200", "-d", "200ms", "-w", "10ms", "--timeout", "100ms"];
+    let output = outcome(&[&open[..], &["--arrivals", "constant", "--format", "json"]].concat());
+    assert_eq!(code(&output), Some(1), "{}", stderr(&output));
+    let told: Value = serde_json::from_slice(&output.stdout).expect("standard output is JSON alone");
+    let of = |name: &str| told[name].as_u64().unwrap_or_else(|| panic!("no {name} in {told:#}"));
+    assert_eq!(of("offered"), 40);
+    let parts = ["completed", "rejected", "timed_out", "failed", "in_flight_at_end", "unsent_at_end"];
+    assert_eq!(parts.map(of).iter().sum::<u64>(), 40, "{told:#}");
+    assert_eq!(code(&outcome(&["load", &url, "-r", "-1"])), Some(2));
 }
 
 #[test]
