@@ -167,6 +167,15 @@ pub(super) fn counted(before: &Snapshot, after: &Snapshot) -> ServerCounts {
     }
 }
 
+/// Where several processes serve, how evenly the kernel dealt connections out to them: a limit of the whole is reached
+/// only where each has its share.
+pub(super) fn note_spread(measured: &mut Measured, server: &ServerCounts) {
+    if server.processes > 1 {
+        measured.note("connections_per_process_max", server.connections_accepted_most);
+        measured.note("connections_per_process_mean", per(server.connections_accepted, server.processes));
+    }
+}
+
 /// Takes one step of a ramp.
 pub(super) fn step(
     bench: &Bench,
@@ -222,6 +231,7 @@ pub(super) fn step(
     measured.metric("cpu_ns_per_request", per(seen.server_cpu_ns, server.completed));
     measured.metric("client_cpu_ns_per_request", per(client.cpu_ns, client.offered));
     measured.note("client_processes", seen.shards);
+    note_spread(&mut measured, &server);
     for (name, histogram) in [
         ("response", &client.response),
         ("service", &client.service),
@@ -247,4 +257,26 @@ pub(super) fn step(
 fn classes(failed: &BTreeMap<String, u64>, rejected: &BTreeMap<String, u64>) -> String {
     let all = failed.iter().chain(rejected).map(|(class, count)| format!("{count} {class}"));
     all.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_connections_were_spread_is_said_where_there_are_several_processes() {
+        let spread = |processes, connections_accepted_most| {
+            let counts = ServerCounts { connections_accepted: 33, ..ServerCounts::default() };
+            let mut measured = Measured::default();
+            let counts = ServerCounts { processes, connections_accepted_most, ..counts };
+            note_spread(&mut measured, &counts);
+            measured.evidence
+        };
+        assert!(spread(1, 33).is_empty());
+        let two = spread(2, 30);
+        assert_eq!(
+            (&two["connections_per_process_max"], &two["connections_per_process_mean"]),
+            (&30.into(), &16.5.into())
+        );
+    }
 }

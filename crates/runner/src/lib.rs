@@ -34,13 +34,18 @@ use ending::end;
 /// asked for that cannot be, and 1 where something failed.
 #[must_use]
 pub fn run<R: Runtime>(abilities: Abilities<R>) -> ExitCode {
-    panic::set_hook(Box::new(|panic| report_panic(R::INFO.id, panic)));
+    report_panics::<R>();
     let result = match CommandLine::parse().action {
         Action::Describe(options) => describe::run::<R>(&abilities, &options),
         Action::Cell => cell::run(&abilities),
         Action::Serve(options) => serve::run(&abilities, &options),
     };
     end::<R>(result).into()
+}
+
+/// Has every panic of this process said in one line, as [`run`] does. For processes of a runtime that do not call it.
+pub fn report_panics<R: Runtime>() {
+    panic::set_hook(Box::new(|panic| report_panic(R::INFO.id, panic)));
 }
 
 /// One line a panic, whatever the environment says of backtraces: a handler that panics is an event of

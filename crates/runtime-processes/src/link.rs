@@ -1,12 +1,11 @@
 //! The parent's end of one worker: its process, which is replaced when it dies, and the tickets of the
 //! requests that it has.
 
-use std::io::{self, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, mpsc};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::Receiver;
@@ -21,9 +20,13 @@ use crate::wire::{self, FromWorker, Message, ToWorker};
 
 /// The most requests that are handed over in one system call.
 const BATCH: usize = 64;
-/// A worker that dies younger than this is replaced only after a pause, lest a fault at the start spin.
+/// How long a worker may take from its start until it says that it is ready.
+pub(crate) const START_LIMIT: Duration = Duration::from_secs(10);
+/// A worker that dies younger than this is replaced only after a pause, lest a fault at the start spin. The pause doubles
+/// from one such death to the next.
 const YOUNG: Duration = Duration::from_secs(1);
-const PAUSE: Duration = Duration::from_millis(100);
+const PAUSE_FIRST: Duration = Duration::from_millis(100);
+const PAUSE_LONGEST: Duration = Duration::from_secs(3);
 
 /// How to start a worker.
 #[derive(Debug)]
@@ -44,6 +47,8 @@ pub(crate) struct Link {
 
 #[derive(Debug, Default)]
 struct State {
+    /// The process, from its start until it is about to be reaped.
+    process: Option<u32>,
     up: Option<Up>,
     tickets: Slab<Ticket>,
     serving: Option<Arc<Serving>>,
@@ -55,7 +60,6 @@ struct State {
 /// A process that has said that it is ready.
 #[derive(Debug)]
 struct Up {
-    process: u32,
     socket: Arc<UnixStream>,
     serves: bool,
 }
@@ -69,35 +73,60 @@ impl Link {
     /// kills the worker when this thread ends, so it must live as long as the runtime.
     pub(crate) fn manage(&self, launch: &Launch, up: mpsc::Sender<io::Result<()>>) {
         let mut up = Some(up);
+        let mut pause = PAUSE_FIRST;
         loop {
             let born = Instant::now();
-            let ended = launch.spawn().and_then(|(mut child, socket)| {
-                // However it ends, the process is over.
-                let _end_of_stream = self.take_answers(&child, &socket, &mut up);
-                self.went_down();
-                let _ended_already = child.kill();
-                child.wait()
-            });
+            let how =
+                self.live_once(launch, &mut up).unwrap_or_else(|error| format!("cannot start: {error}"));
             if let Some(up) = up.take() {
-                let why = ended.err().unwrap_or_else(|| io::Error::other("a worker ended as it began"));
                 // Whoever started the runtime is told, and nobody else.
-                let _told = up.send(Err(why));
+                let _told = up.send(Err(io::Error::other(format!("worker {} {how}", self.part))));
                 return;
             }
-            let mut state = self.lock();
-            if state.stopping {
-                state.over = true;
+            if self.is_stopped_within(Duration::ZERO) {
                 return;
             }
-            if let Some(serving) = &state.serving {
+            let serving = self.lock().serving.clone();
+            if let Some(serving) = serving {
                 serving.state.settle_killed(self.part);
             }
-            drop(state);
-            tell(format_args!("processes: worker {} died, and is replaced", self.part));
-            if born.elapsed() < YOUNG {
-                thread::sleep(PAUSE);
+            tell(format_args!("processes: worker {} {how}, and is replaced", self.part));
+            if born.elapsed() >= YOUNG {
+                pause = PAUSE_FIRST;
+            } else if self.is_stopped_within(pause) {
+                return;
+            } else {
+                pause = (pause * 2).min(PAUSE_LONGEST);
             }
         }
+    }
+
+    /// Waits so long for the word to stop. Where it has come, there will be no other process.
+    fn is_stopped_within(&self, pause: Duration) -> bool {
+        let waited = self.changed.wait_timeout_while(self.lock(), pause, |state| !state.stopping);
+        let (mut state, _) = waited.expect("nothing panics under this lock");
+        state.over = state.stopping;
+        state.over
+    }
+
+    /// One process of the worker, from its start to its end. Says how it ended.
+    fn live_once(
+        &self,
+        launch: &Launch,
+        up: &mut Option<mpsc::Sender<io::Result<()>>>,
+    ) -> io::Result<String> {
+        let (mut child, socket) = launch.spawn()?;
+        self.lock().process = Some(child.id());
+        let said_its_last = self.take_answers(&socket, up);
+        self.went_down();
+        let _ended_already = child.kill();
+        let status = child.wait()?;
+        Ok(match said_its_last {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                format!("was not ready within {START_LIMIT:?}")
+            }
+            _ => format!("ended with {status}"),
+        })
     }
 
     /// Hands requests over as the worker has room for them, until the queue is closed and empty.
@@ -133,7 +162,7 @@ impl Link {
 
     /// The id of the worker's process, while there is one.
     pub(crate) fn process(&self) -> Option<u32> {
-        self.lock().up.as_ref().map(|up| up.process)
+        self.lock().process
     }
 
     /// Does not replace the worker any more.
@@ -149,9 +178,9 @@ impl Link {
 
     /// Ends the worker now.
     pub(crate) fn kill(&self) {
-        // Under the lock: the process is reaped only after it is no longer up.
+        // Under the lock: the process is reaped only after it is no longer here.
         let state = self.lock();
-        let process = state.up.as_ref().and_then(|up| Pid::from_raw(i32::try_from(up.process).ok()?));
+        let process = state.process.and_then(|process| Pid::from_raw(i32::try_from(process).ok()?));
         if let Some(process) = process {
             let _ended_already = kill_process(process, Signal::KILL);
         }
@@ -199,14 +228,15 @@ impl Link {
         send_with(&up.socket, &bytes, [serving.listener(part).as_fd(), serving.counts.as_fd()])
     }
 
+    /// Takes what the worker says until it says no more.
     fn take_answers(
         &self,
-        child: &Child,
         socket: &Arc<UnixStream>,
         up: &mut Option<mpsc::Sender<io::Result<()>>>,
     ) -> io::Result<()> {
         let mut chunk = vec![0; 64 * 1024];
         let mut bytes = Vec::new();
+        socket.set_read_timeout(Some(START_LIMIT))?;
         loop {
             let read = (&**socket).read(&mut chunk)?;
             if read == 0 {
@@ -216,8 +246,11 @@ impl Link {
             let mut state = self.lock();
             for message in wire::take(&mut bytes) {
                 match message {
+                    // Nobody would tell it any more that it must end.
+                    FromWorker::Ready if state.stopping => return Ok(()),
                     FromWorker::Ready => {
-                        let now_up = Up { process: child.id(), socket: Arc::clone(socket), serves: false };
+                        socket.set_read_timeout(None)?;
+                        let now_up = Up { socket: Arc::clone(socket), serves: false };
                         if let Some(serving) = &state.serving {
                             self.tell_serving(&now_up, serving)?;
                         }
@@ -247,6 +280,7 @@ impl Link {
     /// The worker is gone, and with it the requests that it had.
     fn went_down(&self) {
         let mut state = self.lock();
+        state.process = None;
         state.up = None;
         state.tickets.drain().for_each(Ticket::fail_killed);
         drop(state);
@@ -277,8 +311,6 @@ impl Launch {
         let child = Command::new("/proc/self/exe")
             .args(["worker", &self.variant.to_string(), &self.config.workers.to_string()])
             .arg(self.config.queue_capacity.to_string())
-            // A handler that panics on purpose is no reason for a backtrace.
-            .env_remove("RUST_BACKTRACE")
             .stdin(OwnedFd::from(theirs))
             // The parent's standard output speaks the cell protocol.
             .stdout(Stdio::null())

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use runner::Abilities;
 
 fn main() -> ExitCode {
+    runner::report_panics::<runtime::Processes>();
     if let Some(ended) = worker::run_if_asked() {
         return ended;
     }

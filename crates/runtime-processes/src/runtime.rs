@@ -89,6 +89,7 @@ impl Runtime for Processes {
             processes.links.push(link);
         }
         for _ in 0..config.workers {
+            // Each sends one message, within the limit of its start.
             is_up.recv().unwrap_or_else(|_| Err(io::Error::other("a worker ended as it began")))?;
         }
         WORKERS.get_or_init(|| processes.links.clone());

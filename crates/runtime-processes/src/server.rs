@@ -4,17 +4,14 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use execution_model::server::{ListenSpec, ServerState};
 use execution_model::{Runtime, Server, ServerRuntime, wait_until};
 
-use crate::link::Link;
+use crate::link::{Link, START_LIMIT};
 use crate::runtime::Processes;
 use crate::shared;
-
-/// How long the workers may take until they serve.
-const START_LIMIT: Duration = Duration::from_secs(10);
 
 /// What a worker is given in order to serve.
 #[derive(Debug)]

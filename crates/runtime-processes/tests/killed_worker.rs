@@ -82,3 +82,39 @@ fn a_killed_worker_is_replaced_and_its_requests_are_errors() {
     assert_eq!(metric(address, "requests_in_flight"), 0);
     assert_eq!(Client::connect(address).unwrap().get("/run/wait=1ms").unwrap().status, 200);
 }
+
+#[test]
+fn a_drain_does_not_wait_for_a_replacement() {
+    let (mut server, address) = start();
+    kill_process(Pid::from_raw(workers(&server)[0]).unwrap(), Signal::KILL).unwrap();
+    // The killed worker was young, so its replacement is still to come.
+    thread::sleep(Duration::from_millis(30));
+    let begin = Instant::now();
+    kill_process(Pid::from_child(&server.0), Signal::TERM).unwrap();
+    let status = server.0.wait().unwrap();
+    assert!(status.success(), "{status}");
+    // A drain may take 10 s, which is how long a replacement that nobody told would be waited for.
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    assert!(Client::connect(address).is_err());
+}
+
+#[test]
+fn workers_end_with_their_parent_and_a_term_lets_requests_finish() {
+    let (mut server, address) = start();
+    let mut client = Client::connect(address).unwrap();
+    client.ask("/run/wait=1s").unwrap();
+    wait_until("in flight", || metric(address, "requests_in_flight") == 1);
+    kill_process(Pid::from_child(&server.0), Signal::TERM).unwrap();
+    assert_eq!(client.response().unwrap().status, 200);
+    assert!(server.0.wait().unwrap().success());
+
+    let (mut server, _) = start();
+    let orphans = workers(&server);
+    server.0.kill().unwrap();
+    server.0.wait().unwrap();
+    let is_alive = |pid: &i32| {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    };
+    wait_until("the workers to end", || !orphans.iter().any(is_alive));
+}

@@ -27,6 +27,10 @@ pub struct ServerCounts {
     pub in_flight_integral_ns: u64,
     /// Connections accepted.
     pub connections_accepted: u64,
+    /// How many processes serve. One, where the model has no processes.
+    pub processes: u64,
+    /// Connections accepted by the process that accepted most: what the kernel deals out is not even.
+    pub connections_accepted_most: u64,
     /// Connections turned away at the connection limit.
     pub connections_rejected: u64,
     /// Gauge: connections open now.

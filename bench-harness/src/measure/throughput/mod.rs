@@ -11,7 +11,7 @@ use load_driver::honesty::{generator_limited, honesty};
 use load_driver::http::HttpLoad;
 use statistics::Percentile;
 
-use super::{Bench, NoFigures, cell_id, ns, per};
+use super::{Bench, NoFigures, cell_id, ns, over_http, per};
 use crate::contestant::Contestant;
 use crate::experiment::{Closed, Experiment, Open};
 use crate::matrix::Cell;
@@ -147,6 +147,7 @@ fn figures(seen: &Seen) -> Measured {
     }
     measured.metric("server_busy_share", seen.server_busy_share());
     measured.metric("client_cpu_ns_per_request", per(seen.client.cpu_ns, seen.client.completed_in_window));
+    over_http::note_spread(&mut measured, &seen.whole);
     measured.note("server_cpus", seen.server_cpus.clone());
     measured.note("client_cpus", seen.client_cpus.clone());
     if seen.client_cpus == seen.server_cpus {

@@ -178,6 +178,7 @@ impl ServerState {
             at_monotonic_ns: now_ns,
             in_flight: in_flight.number,
             in_flight_integral_ns: in_flight.integral_ns(now_ns),
+            processes: self.parts.len() as u64,
             ..ServerCounts::default()
         };
         let mut admitted = 0;
@@ -191,7 +192,9 @@ impl ServerState {
             all.refused += get(&counts.refused);
             // Each is a peak of all processes, seen by one of them.
             all.in_flight_peak = all.in_flight_peak.max(get(&counts.in_flight_peak));
-            all.connections_accepted += get(&counts.connections_accepted);
+            let accepted = get(&counts.connections_accepted);
+            all.connections_accepted += accepted;
+            all.connections_accepted_most = all.connections_accepted_most.max(accepted);
             all.connections_rejected += get(&counts.connections_rejected);
             all.connections += get(&counts.connections);
             all.accept_out_of_descriptors += get(&counts.accept_out_of_descriptors);
@@ -200,6 +203,14 @@ impl ServerState {
         }
         all.queued = admitted.saturating_sub(all.in_flight);
         all
+    }
+
+    /// How many plans wait to be carried out, in all processes: of the counts the one that a queue looks at for each
+    /// request. Those that begin meanwhile may be counted in or out.
+    #[must_use]
+    pub fn queued(&self) -> u64 {
+        let of = |counts: &Counts| counts.admitted.load(Relaxed).saturating_sub(counts.in_flight.number());
+        self.parts.iter().map(of).sum()
     }
 
     /// What is in flight in all processes, and an instant at which it was.

@@ -84,7 +84,7 @@ impl Executor for PoolExecutor {
     fn execute(&mut self, work: Work, asker: &Asker<'_>) -> Taken {
         let task = asker.task(work);
         // Where the queue is full, the task is dropped, and so answered 503. It counts as queued itself.
-        if self.state.counts().queued <= self.queue_capacity {
+        if self.state.queued() <= self.queue_capacity {
             self.pool.execute(move || {
                 let (job, service, reply) = task.begin();
                 let answer = catch_unwind(|| handle(&job));
