@@ -33,8 +33,7 @@ pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
     }
     warnings.extend(run.problems.iter().map(|problem| format!("left out: {problem}")));
     for status in [Status::Failed, Status::Invalid] {
-        let cells =
-            groups.iter().filter(|group| group.status == status && group.param("requests").is_some()).count();
+        let cells = groups.iter().filter(|group| group.status == status && !is_verdict(group)).count();
         if cells > 0 {
             warnings.push(format!("{} cells: {cells}; their reasons are in the tables", status.name()));
         }
@@ -48,6 +47,12 @@ pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
     warnings
 }
 
+/// Whether a group sums a ramp up, whose steps are cells of their own.
+fn is_verdict(group: &Group) -> bool {
+    let is_of = |experiment: Experiment| group.cell.experiment == experiment.name();
+    (is_of(Experiment::Hold) || is_of(Experiment::HoldTasks)) && group.param("requests").is_none()
+}
+
 /// What was found, a sentence each.
 pub(crate) fn findings(groups: &[Group]) -> Vec<String> {
     let of = |experiment: Experiment| -> Vec<&Group> {
@@ -58,8 +63,7 @@ pub(crate) fn findings(groups: &[Group]) -> Vec<String> {
     for (experiment, what) in
         [(Experiment::HoldTasks, "tasks in process"), (Experiment::Hold, "connections over HTTP")]
     {
-        let verdicts: Vec<&Group> =
-            of(experiment).into_iter().filter(|group| group.param("requests").is_none()).collect();
+        let verdicts: Vec<&Group> = of(experiment).into_iter().filter(|group| is_verdict(group)).collect();
         findings.extend(hold(&verdicts, what));
     }
     findings.extend(super::memory::findings(groups));
