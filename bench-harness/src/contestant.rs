@@ -224,7 +224,7 @@ fn enough_descriptors() -> anyhow::Result<()> {
 /// The contestants of a description, for tests that need no runner.
 #[cfg(test)]
 pub(crate) fn all_of(description: &Description) -> Vec<Contestant> {
-    let contestant =
-        |variant| Contestant::new(Path::new("/nowhere"), description, variant, &Place::default());
+    let place = Place { workers: 2, ..Place::default() };
+    let contestant = |variant| Contestant::new(Path::new("/nowhere"), description, variant, &place);
     description.variants.iter().map(contestant).collect()
 }

@@ -118,7 +118,7 @@ fn each(cost: Duration, requests: u64) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use cell_protocol::{Description, PROTOCOL, REVISION, VariantDescription};
+    use cell_protocol::{Ability, Description, PROTOCOL, REVISION, Refusal, VariantDescription};
 
     use super::*;
     use crate::contestant;
@@ -150,6 +150,16 @@ mod tests {
     ];
     const HEADLINES: [&str; 3] = ["capacity", "memory", "blocking"];
 
+    const OFFLOADS: [&str; 4] = ["async-std", "may", "smol", "tokio"];
+
+    /// What cannot be carried out takes no time.
+    fn refusals(runtime: &str, variant: &str) -> Vec<Refusal> {
+        let offload = (!OFFLOADS.contains(&runtime)).then_some(Ability::Offload);
+        let in_place = ((runtime, variant) != ("tokio", "multi-thread")).then_some(Ability::InPlace);
+        let refuse = |ability| Refusal { ability, variant: None, reason: "it cannot".into() };
+        offload.into_iter().chain(in_place).map(refuse).collect()
+    }
+
     fn contestants(variants: &[Variant]) -> Vec<Contestant> {
         let described = |&(runtime, variant, in_flight_limit): &Variant| Description {
             protocol: PROTOCOL,
@@ -164,10 +174,14 @@ mod tests {
                 summary: String::new(),
                 in_flight_limit,
                 thread_per_request: variant == "per-request",
-                handler_threads: None,
-                offload_threads: None,
+                handler_threads: match variant {
+                    "per-request" => None,
+                    "deadline-heap" | "current-thread" => Some(1),
+                    _ => Some(in_flight_limit.unwrap_or(2)),
+                },
+                offload_threads: OFFLOADS.contains(&runtime).then_some(512),
             }],
-            refusals: vec![],
+            refusals: refusals(runtime, variant),
         };
         variants.iter().flat_map(|variant| contestant::all_of(&described(variant))).collect()
     }
@@ -190,6 +204,8 @@ mod tests {
         headlines.retain(|experiment| HEADLINES.contains(&experiment.family()));
         let main = sum(Size::Quick, &headlines, &MAIN);
         assert!(main < Duration::from_secs(3 * 60), "{main:?}");
+        let blocking = sum(Size::Quick, &Experiment::select(&["blocking".to_owned()]).unwrap(), &MAIN);
+        assert!(blocking < Duration::from_secs(75), "{blocking:?}");
         let all = sum(Size::Quick, &Experiment::ALL, &[&MAIN[..], &OTHERS].concat());
         assert!(all < Duration::from_secs(8 * 60), "{all:?}");
         assert!(

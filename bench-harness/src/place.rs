@@ -1,6 +1,7 @@
 //! Where a cell runs: the CPUs of the runner and of the load client, and the workers that fit them.
 
 use anyhow::Context;
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::exit::{Refused, usage};
@@ -83,7 +84,17 @@ fn own_cpus() -> anyhow::Result<Vec<usize>> {
     let set = sched_getaffinity(None)
         .map_err(|error| Refused(format!("cannot tell which CPUs there are: {error}")))
         .context("the harness must know its CPUs")?;
-    Ok((0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
+    Ok(members(&set))
+}
+
+/// The CPUs that the kernel lets another process use; none where it is gone.
+pub(crate) fn cpus_allowed(pid: u32) -> Vec<usize> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.and_then(|pid| sched_getaffinity(Some(pid)).ok()).as_ref().map_or_else(Vec::new, members)
+}
+
+fn members(set: &CpuSet) -> Vec<usize> {
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
 }
 
 #[cfg(test)]

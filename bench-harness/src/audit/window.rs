@@ -34,6 +34,8 @@ const DEVIATIONS: f64 = 4.0;
 pub(crate) enum Regime {
     /// What comes also goes.
     Steady,
+    /// It does, and in fits: now and then something stops everything, so that one half is not like the other.
+    Fitful,
     /// More comes than can go, by arithmetic: queues grow, and only accounts and ceilings hold.
     Saturated,
 }
@@ -66,7 +68,7 @@ pub(crate) fn window(window: &Window<'_>) -> Vec<Check> {
     if window.regime == Regime::Steady {
         checks.extend(long_enough(window));
         checks.extend(by_means(window.streams));
-        checks.extend(halves(window));
+        checks.extend(steady(window));
     }
     checks
 }
@@ -134,8 +136,9 @@ fn long_enough(window: &Window<'_>) -> Option<Check> {
     check("window_response_times", response_times >= RESPONSE_TIMES_MIN, response_times, RESPONSE_TIMES_MIN)
 }
 
-/// The halves are alike in what completed and in what was here: a queue that grows is not steady.
-fn halves(window: &Window<'_>) -> Vec<Check> {
+/// One half is like the other in what completed, and no more is here in the last tenth than in the first: a queue that
+/// grows is not steady.
+fn steady(window: &Window<'_>) -> Vec<Check> {
     let whole_ns = ns(window.duration);
     let part = |of: u64, index: u64| -> Option<Stretch> {
         let length_ns = whole_ns / of;

@@ -19,6 +19,7 @@ use crate::interrupt::Interrupt;
 const DESCRIPTORS_RESERVED: u64 = 32;
 /// The most client processes: beyond it, the client and not the server would be what is measured.
 const SHARDS_MAX: usize = 32;
+
 /// The client's processes, which are killed and reaped when this is dropped.
 #[derive(Debug)]
 pub(super) struct Clients {

@@ -8,6 +8,7 @@ mod hold;
 mod in_process;
 mod memory;
 mod over_http;
+mod serving;
 mod shard;
 mod throughput;
 
@@ -64,15 +65,15 @@ impl Bench {
         match cell.point {
             Point::Burst { warm } => rows(burst::measure(self, cell, warm)),
             Point::HoldTasks => hold::measure(self, cell, &self.values.capacity.hold_tasks, rows),
+            Point::Hold => hold::measure(self, cell, &self.values.capacity.hold, rows),
+            Point::Tasks => memory::tasks(self, cell, &self.values.memory.tasks, rows),
+            Point::Connections => rows(memory::connections(self, cell, &self.values.memory.connections)),
+            Point::Probe { beside } => rows(blocking::probe(self, cell, beside)),
+            Point::Pinning { blocker } => rows(blocking::pinning(self, cell, blocker)),
             Point::Closed { connections } => {
                 rows(throughput::closed(self, cell, &self.values.throughput.closed, connections))
             }
             Point::Open => rows(throughput::open(self, cell, &self.values.throughput.open)),
-            Point::Tasks => memory::tasks(self, cell, &self.values.memory.tasks, rows),
-            Point::Connections => rows(memory::connections(self, cell, &self.values.memory.connections)),
-            Point::Hold => hold::measure(self, cell, &self.values.capacity.hold, rows),
-            Point::Probe { beside } => rows(blocking::probe(self, cell, beside)),
-            Point::Pinning { blocker } => rows(blocking::pinning(self, cell, blocker)),
         }
     }
 

@@ -1,26 +1,26 @@
 //! Requests over HTTP, one connection each: a server's process, and the client's processes beside it.
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use cell_control::{CellError, CellProcess, End};
-use cell_protocol::{ServeTask, Snapshot, Task};
+use cell_control::{CellError, End};
+use cell_protocol::Task;
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
 use statistics::Percentile;
-use workload::http::answer_body;
-use workload::{Answer, Plan, ServerCounts};
+use workload::{BlockingStrategy, Plan, ServerCounts};
 
 use super::clients::{self, Clients};
 use super::glimpse::{Glimpse, Watched, arrivals_unseen};
+use super::serving::{self, Serving, client_failed};
 use super::{Bench, DRAIN, NoFigures, after, hold, ns, patience, per};
 use crate::audit;
 use crate::contestant::Contestant;
 use crate::experiment::Step;
 use crate::limit::Observed;
 use crate::matrix::Cell;
-use crate::row::{Measured, Status};
+use crate::row::Measured;
 
 /// From the start of the client's processes to the first request: so that all are ready, also where they are many.
 const LEAD: Duration = Duration::from_millis(150);
@@ -72,13 +72,8 @@ fn offer(
     glimpse: &mut Glimpse,
 ) -> Result<Seen, Failure> {
     let shards = clients::shards(step.requests).map_err(Failure::Client)?;
-    let spec = bench.spec(contestant, Task::Serve(server(bench, step.requests)));
-    let mut cell = CellProcess::start(&contestant.runner, &spec, bench.limits())?;
-    let Some(listen) = cell.listen() else {
-        return Err(Failure::Client("the runner is ready and does not say where it listens".to_owned()));
-    };
-    let before = cell.snapshot()?;
-    cell.go()?;
+    let spec = bench.spec(contestant, Task::Serve(serving::task(bench, step.requests)));
+    let Serving { process: mut cell, listen, before } = Serving::start(bench, contestant, &spec)?;
     let lead = LEAD + LEAD_PER_SHARD * u32::try_from(shards).unwrap_or(u32::MAX);
     let (start_ns, start) = (monotonic_ns() + ns(lead), after(Instant::now(), lead));
     let load = load(bench, listen, step, plan, timeout, start_ns);
@@ -100,25 +95,11 @@ fn offer(
     let client = client.map_err(Failure::Client)?;
     Ok(Seen {
         client,
-        server: counted(&before, &after),
+        server: serving::counted(&before, &after),
         server_cpu_ns: after.usage.since(before.usage).cpu_ns(),
         end: cell.stop(patience(DRAIN))?,
         shards,
     })
-}
-
-/// A server with the limits of every HTTP cell, whose queue, where the model has one, holds `requests`.
-pub(super) fn server(bench: &Bench, requests: u64) -> ServeTask {
-    let limits = &bench.values.server;
-    ServeTask {
-        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-        backlog: limits.backlog,
-        in_flight_limit: limits.in_flight_limit,
-        connections_max: limits.connections_max,
-        queue_capacity: usize::try_from(requests).unwrap_or(usize::MAX),
-        idle_timeout_ns: ns(limits.idle_timeout),
-        request_timeout_ns: ns(limits.request_timeout),
-    }
 }
 
 fn load(
@@ -130,12 +111,10 @@ fn load(
     start_ns: u64,
 ) -> HttpLoadSpec {
     let requests = usize::try_from(step.requests).unwrap_or(usize::MAX);
-    let steps = u32::try_from(plan.steps().len()).unwrap_or(u32::MAX);
-    let body = answer_body(Answer { steps, checksum: plan.checksum(bench.seed) });
     HttpLoadSpec {
         server,
-        target: format!("/run/{plan}?seed={}", bench.seed),
-        expected_body: Some(body),
+        target: serving::target(plan, BlockingStrategy::Inline, bench.seed),
+        expected_body: serving::expected_body(plan, bench.seed),
         connections: requests,
         load: HttpLoad::OneEach { requests, spread_ns: ns(step.spread), first: 0, stride: 1 },
         timeout_ns: ns(timeout),
@@ -144,35 +123,6 @@ fn load(
         cpus: Vec::new(),
         spread_sources: true,
         start_at_monotonic_ns: Some(start_ns),
-    }
-}
-
-/// What was counted from one snapshot to another; gauges and peak are those of the latter.
-pub(super) fn counted(before: &Snapshot, after: &Snapshot) -> ServerCounts {
-    let (before, after) = (before.server.unwrap_or_default(), after.server.unwrap_or_default());
-    let since = |count: fn(&ServerCounts) -> u64| count(&after).saturating_sub(count(&before));
-    ServerCounts {
-        accepted: since(|counts| counts.accepted),
-        completed: since(|counts| counts.completed),
-        rejected: since(|counts| counts.rejected),
-        failed: since(|counts| counts.failed),
-        refused: since(|counts| counts.refused),
-        connections_accepted: since(|counts| counts.connections_accepted),
-        connections_rejected: since(|counts| counts.connections_rejected),
-        accept_out_of_descriptors: since(|counts| counts.accept_out_of_descriptors),
-        accept_failed: since(|counts| counts.accept_failed),
-        connections_unstartable: since(|counts| counts.connections_unstartable),
-        in_flight_integral_ns: since(|counts| counts.in_flight_integral_ns),
-        ..after
-    }
-}
-
-/// Where several processes serve, how evenly the kernel dealt connections out to them: a limit of the whole is reached
-/// only where each has its share.
-pub(super) fn note_spread(measured: &mut Measured, server: &ServerCounts) {
-    if server.processes > 1 {
-        measured.note("connections_per_process_max", server.connections_accepted_most);
-        measured.note("connections_per_process_mean", per(server.connections_accepted, server.processes));
     }
 }
 
@@ -193,14 +143,11 @@ pub(super) fn step(
             hold::note_death(observed, &error);
             NoFigures::from(&error)
         }
-        Failure::Client(reason) if bench.interrupt.is_raised() => {
-            NoFigures { status: Status::Partial, reason }
-        }
         Failure::Client(reason) => {
             // The client's own check before its first socket, and ours, name the limit in these words.
             let class = if reason.contains("RLIMIT_NOFILE") { "descriptors" } else { "client-failed" };
             observed.failed.insert(class.to_owned(), step.requests);
-            NoFigures::failed(reason)
+            client_failed(bench, reason)
         }
     })?;
     let (client, server) = (&seen.client, seen.server);
@@ -231,7 +178,7 @@ pub(super) fn step(
     measured.metric("cpu_ns_per_request", per(seen.server_cpu_ns, server.completed));
     measured.metric("client_cpu_ns_per_request", per(client.cpu_ns, client.offered));
     measured.note("client_processes", seen.shards);
-    note_spread(&mut measured, &server);
+    serving::note_spread(&mut measured, &server);
     for (name, histogram) in [
         ("response", &client.response),
         ("service", &client.service),
@@ -257,26 +204,4 @@ pub(super) fn step(
 fn classes(failed: &BTreeMap<String, u64>, rejected: &BTreeMap<String, u64>) -> String {
     let all = failed.iter().chain(rejected).map(|(class, count)| format!("{count} {class}"));
     all.collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn how_connections_were_spread_is_said_where_there_are_several_processes() {
-        let spread = |processes, connections_accepted_most| {
-            let counts = ServerCounts { connections_accepted: 33, ..ServerCounts::default() };
-            let mut measured = Measured::default();
-            let counts = ServerCounts { processes, connections_accepted_most, ..counts };
-            note_spread(&mut measured, &counts);
-            measured.evidence
-        };
-        assert!(spread(1, 33).is_empty());
-        let two = spread(2, 30);
-        assert_eq!(
-            (&two["connections_per_process_max"], &two["connections_per_process_mean"]),
-            (&30.into(), &16.5.into())
-        );
-    }
 }

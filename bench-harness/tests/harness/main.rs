@@ -194,6 +194,26 @@ fn over_http_client_and_server_agree() {
 }
 
 #[test]
+fn a_server_that_lies_has_no_ranked_figure() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("run");
+    let lies = "fake:skips-waits,fake:miscounts,fake:leaks";
+    let output = output(run(&out, &["capacity.hold", "-m", lies]));
+    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
+    let rows = rows(&out);
+    for (lie, check) in [
+        ("skips-waits", "service_min_ns"),
+        ("miscounts", "completed_on_both_sides"),
+        ("leaks", "accepted_are_accounted_for"),
+    ] {
+        let row = row(&rows, lie, Some(10));
+        assert_eq!(row["status"], "invalid", "{row:#}");
+        let reason = row["reason"].as_str().expect("a reason");
+        assert!(reason.starts_with(&format!("check {check} failed")), "{reason}");
+    }
+}
+
+#[test]
 fn a_small_descriptor_limit_ends_the_ramp_by_name() {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("run");

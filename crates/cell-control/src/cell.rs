@@ -86,10 +86,13 @@ impl CellProcess {
         &self.ready
     }
 
-    /// Where the server listens, for a server.
-    #[must_use]
-    pub fn listen(&self) -> Option<SocketAddr> {
-        self.ready.listen
+    /// Where a server listens.
+    ///
+    /// # Errors
+    ///
+    /// The runner was ready and did not say so.
+    pub fn listen(&self) -> Result<SocketAddr, CellError> {
+        self.ready.listen.ok_or(CellError::NotListening)
     }
 
     /// The process id that the kernel gave, which is also the number of the process group.

@@ -55,6 +55,9 @@ pub enum CellError {
         /// The last line of the runner's standard error.
         last_words: Option<String>,
     },
+    /// A server is ready and gives no address.
+    #[error("the runner is ready and does not say where it listens")]
+    NotListening,
     /// The runner said something that is not of the protocol.
     #[error("nonsense while {awaited} was awaited: {line:?} ({why})")]
     Nonsense {

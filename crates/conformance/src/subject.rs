@@ -113,10 +113,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn serve_with_drain(&self, task: ServeTask, drain: Duration) -> Result<Serving, Failure> {
         let mut cell = self.start(Task::Serve(task), drain)?;
         cell.go()?;
-        let address = cell.listen();
-        let Some(address) = address else {
-            return Err(Failure::Wrong("`ready` does not tell where the server listens".into()));
-        };
+        let address = cell.listen()?;
         ensure!(address.port() != 0, "`ready` tells port 0");
         Ok(Serving::new(cell, address, drain))
     }

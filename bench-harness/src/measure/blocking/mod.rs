@@ -1,5 +1,6 @@
 //! The blocking experiments: what a handler that keeps its thread does to others, and how long a burst of such takes.
 
+mod arithmetic;
 mod checks;
 mod offer;
 mod pinning;

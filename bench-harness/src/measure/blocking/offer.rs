@@ -3,21 +3,21 @@
 
 use std::time::{Duration, Instant};
 
-use cell_control::{CellError, CellProcess, End};
+use cell_control::{CellError, End};
 use cell_protocol::{CellSpec, Snapshot, Task, Usage};
 use load_driver::hiccup::{HiccupMeter, Hiccups};
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
 use rustix::process::{Pid, setpriority_process};
 use workload::arrivals::{OpenArrivals, Schedule, Spacing};
-use workload::http::answer_body;
-use workload::{Answer, BlockingStrategy, LoopLag, Plan, ServerCounts};
+use workload::{BlockingStrategy, LoopLag, Plan, ServerCounts};
 
+use crate::audit::Computing;
 use crate::experiment::Probe;
 use crate::matrix::Cell;
 use crate::measure::clients::Clients;
-use crate::measure::{Bench, NoFigures, SLACK, after, ns, over_http};
-use crate::row::Status;
+use crate::measure::serving::{self, Serving, client_failed};
+use crate::measure::{Bench, NoFigures, after, ns, patience};
 
 /// From the start of the clients' processes to the first request, and more for each connection that is opened before.
 const LEAD: Duration = Duration::from_millis(200);
@@ -54,15 +54,16 @@ pub(super) struct Seen {
     pub(super) blockers: Option<HttpLoadResult>,
     /// The server's counts from the first request to the last.
     pub(super) server: ServerCounts,
-    /// The integral of what was in flight in the window, by the server and by all clients, between the server's instants.
-    pub(super) in_flight_ns: u64,
-    pub(super) clients_in_flight_ns: Option<f64>,
+    /// When the window begins, on `CLOCK_MONOTONIC`, and how long it is.
+    pub(super) begin_ns: u64,
+    pub(super) duration: Duration,
+    /// The server's counts at instants near the window's edges.
+    pub(super) at_edges: [ServerCounts; 2],
     /// Of the window.
     pub(super) lag: LoopLag,
     /// What the server used from the first request to the last.
     pub(super) usage: Usage,
-    /// What it had used by then, from its start.
-    pub(super) usage_at_end: Usage,
+    pub(super) computing: Computing,
     pub(super) hiccups: Hiccups,
     /// Whether the kernel lets the clients go before the server, as clients on another machine would.
     pub(super) clients_go_first: bool,
@@ -105,11 +106,10 @@ impl Stream {
         server: std::net::SocketAddr,
         start_ns: u64,
     ) -> HttpLoadSpec {
-        let steps = u32::try_from(self.plan.steps().len()).unwrap_or(u32::MAX);
         HttpLoadSpec {
             server,
-            target: format!("/run/{}?strategy={}&seed={}", self.plan, self.strategy, bench.seed),
-            expected_body: Some(answer_body(Answer { steps, checksum: self.plan.checksum(bench.seed) })),
+            target: serving::target(&self.plan, self.strategy, bench.seed),
+            expected_body: serving::expected_body(&self.plan, bench.seed),
             connections: usize::try_from(self.connections).unwrap_or(usize::MAX),
             load: HttpLoad::Open {
                 rate_per_s: self.rate_per_s,
@@ -121,7 +121,7 @@ impl Stream {
                 stride: 1,
             },
             // Nothing times out: what has no answer at the end of the drain is cut, and has taken at least so long.
-            timeout_ns: ns(times.whole() + SLACK),
+            timeout_ns: ns(patience(times.whole())),
             drain_ns: ns(times.drain),
             cpus: Vec::new(),
             spread_sources: true,
@@ -141,14 +141,10 @@ pub(super) fn run(
 ) -> Result<Seen, NoFigures> {
     let connections = probes.connections + blockers.map_or(0, |stream| stream.connections);
     let queued = [Some(probes), blockers].into_iter().flatten().map(|stream| stream.at_most(times)).sum();
-    let task = Task::Serve(over_http::server(bench, queued));
+    let task = Task::Serve(serving::task(bench, queued));
     let spec = CellSpec { offload_threads, drain_ns: ns(DRAIN), ..bench.spec(cell.contestant, task) };
-    let mut process = CellProcess::start(&cell.contestant.runner, &spec, bench.limits()).map_err(runner)?;
-    let Some(listen) = process.listen() else {
-        return Err(NoFigures::failed("the runner is ready and does not say where it listens"));
-    };
-    let before = process.snapshot().map_err(runner)?;
-    process.go().map_err(runner)?;
+    let serving = Serving::start(bench, cell.contestant, &spec).map_err(runner)?;
+    let Serving { mut process, listen, before } = serving;
     let lead = LEAD + LEAD_PER_CONNECTION * u32::try_from(connections).unwrap_or(u32::MAX);
     let (start_ns, start) = (monotonic_ns() + ns(lead), after(Instant::now(), lead));
     let client = |stream: &Stream| {
@@ -164,34 +160,27 @@ pub(super) fn run(
     bench.sleep_beside(&process, after(start, times.warmup + times.duration));
     let window_end = process.snapshot().map_err(runner)?;
     let hiccups = meter.stop();
-    let deadline = after(start, times.whole() + SLACK);
+    let deadline = after(start, patience(times.whole()));
     let probing = probing.collect(deadline, &bench.interrupt, &process);
     let blocking = blocking.map(|clients| clients.collect(deadline, &bench.interrupt, &process)).transpose();
     // A dead server explains a failed client, so it is asked first.
     let last = process.snapshot().map_err(runner)?;
-    let failed = |reason: String| match bench.interrupt.is_raised() {
-        true => NoFigures { status: Status::Partial, reason },
-        false => NoFigures::failed(reason),
-    };
+    let failed = |reason| client_failed(bench, reason);
     let (probes, blockers) = (probing.map_err(failed)?, blocking.map_err(failed)?);
     let lag = |snapshot: &Snapshot| snapshot.loop_lag.clone().unwrap_or_default();
-    let integral = |snapshot: &Snapshot| snapshot.server.unwrap_or_default().in_flight_integral_ns;
-    let (from_ns, to_ns) = (begin.at_monotonic_ns, window_end.at_monotonic_ns);
-    let of_client = |client: &HttpLoadResult| Some(client.timeline.between(from_ns, to_ns)?.in_flight_ns);
-    let clients = [Some(&probes), blockers.as_ref()].into_iter().flatten();
-    let clients_in_flight_ns = clients.map(of_client).sum();
     Ok(Seen {
         probes,
         blockers,
-        server: over_http::counted(&before, &last),
-        in_flight_ns: integral(&window_end).wrapping_sub(integral(&begin)),
-        clients_in_flight_ns,
+        server: serving::counted(&before, &last),
+        begin_ns: start_ns + ns(times.warmup),
+        duration: times.duration,
         clients_go_first,
         lag: lag(&window_end).since(&lag(&begin)),
+        at_edges: [begin, window_end].map(|snapshot| snapshot.server.unwrap_or_default()),
         usage: last.usage.since(before.usage),
-        usage_at_end: last.usage,
+        computing: bench.computing(&cell.contestant.place),
         hiccups,
-        end: process.stop(DRAIN + SLACK).map_err(runner)?,
+        end: process.stop(patience(DRAIN)).map_err(runner)?,
     })
 }
 

@@ -6,7 +6,6 @@ use cell_protocol::{ArrivalsTask, CellSpec, Task};
 use prediction::little;
 use workload::arrivals::Pattern;
 
-use super::checks::BURNT_SHARE_MIN;
 use super::{Keeper, refused};
 use crate::audit;
 use crate::experiment::{Blocker, Experiment, Keeps, Pinning};
@@ -14,6 +13,9 @@ use crate::matrix::Cell;
 use crate::measure::in_process::{self, Seen};
 use crate::measure::{Bench, NoFigures, cell_id, ns, per};
 use crate::row::{Measured, Row};
+
+/// Of the time that computing is planned for, as much is held to be certain: a processor's speed changes.
+const CERTAIN_SHARE: f64 = 0.9;
 
 pub(in crate::measure) fn measure(bench: &Bench, cell: &Cell<'_>, blocker: Blocker) -> Row {
     let values = &bench.values.blocking.pinning;
@@ -74,7 +76,7 @@ fn figures(
     // The bound of sleeping is exact; a calibration is as exact as a processor is steady.
     let allowed = match keeper.blocker.keeps {
         Keeps::Block => bound,
-        Keeps::Compute => bound.mul_f64(BURNT_SHARE_MIN),
+        Keeps::Compute => bound.mul_f64(CERTAIN_SHARE),
     };
     measured.checks = audit::in_process(
         &audit::InProcess {

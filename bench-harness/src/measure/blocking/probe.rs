@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use cell_protocol::Histogram;
 use load_driver::honesty::{generator_limited, honesty};
-use prediction::erlang::{share_held_by_a_queue_each, share_held_by_one_queue};
 use statistics::Percentile;
-use workload::arrivals::Spacing;
-use workload::{BlockingStrategy, LoopLag, Plan, Step, kernel};
+use workload::{BlockingStrategy, LoopLag, kernel};
 
+use super::arithmetic::{Blocked, Demand};
 use super::checks::{self, Known, unanswered};
 use super::offer::{self, Seen, Stream, Times};
 use super::{Keeper, refused};
-use crate::experiment::{Beside, Experiment, Keeps, Probe};
+use crate::contestant::Contestant;
+use crate::experiment::{Beside, Experiment, Probe};
 use crate::matrix::Cell;
 use crate::measure::{Bench, NoFigures, cell_id, ns};
 use crate::row::{Measured, Row};
@@ -41,7 +41,8 @@ pub(in crate::measure) fn measure(bench: &Bench, cell: &Cell<'_>, beside: Option
         let offload_threads = beside.and_then(|beside| beside.blocker.offload_threads);
         let blockers = load.as_ref().map(|load| &load.stream);
         let seen = offer::run(bench, cell, offload_threads, &probes, blockers, &times)?;
-        figures(values, &times, &probes, load.as_ref(), &seen)
+        let demand = demand(values, cell.contestant, load.as_ref());
+        figures(values, &times, &probes, load.as_ref(), &demand, &seen)
     });
     match measured {
         Ok(measured) => Row::measured(id, cell.repetition, measured),
@@ -72,36 +73,22 @@ impl Load {
         };
         Load { keeper, stream, erlangs }
     }
+}
 
-    /// The share of what carries them out that they ask for; none where nothing limits them.
-    fn share(&self) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "threads are few")]
-        self.keeper.at_once().map(|limit| self.erlangs / limit as f64)
-    }
-
-    fn is_overload(&self) -> bool {
-        self.share().is_some_and(|share| share >= 1.0)
-    }
-
-    /// The least and the largest share of probes that arithmetic says is held up; none where that does not follow from
-    /// the blockers' arrivals. Least where the threads share one queue, and who finds one finds one again after a wait.
-    /// Most where each thread has its own, and each turn of a probe is another draw.
-    fn held_shares(&self, probe: &Plan) -> Option<(f64, f64)> {
-        if self.stream.spacing != Spacing::Poisson {
-            return None;
-        }
-        match (self.keeper.blocker.strategy, self.keeper.at_once()) {
-            (BlockingStrategy::Inline, Some(threads)) => {
-                let waits = probe.steps().iter().filter(|step| matches!(step, Step::Wait(_))).count();
-                let turns = i32::try_from(waits).unwrap_or(i32::MAX).saturating_add(1);
-                let free = 1.0 - share_held_by_a_queue_each(self.erlangs, threads);
-                Some((share_held_by_one_queue(self.erlangs, threads), 1.0 - free.powi(turns)))
-            }
-            // They sleep on threads that no probe needs.
-            _ if self.keeper.blocker.keeps == Keeps::Block => Some((0.0, 0.0)),
-            // They compete for CPUs, which the kernel shares out.
-            _ => None,
-        }
+fn demand<'a>(values: &'a Probe, contestant: &Contestant, load: Option<&Load>) -> Demand<'a> {
+    Demand {
+        probe: &values.probe,
+        probes_per_s: values.probes_per_s,
+        spacing: values.arrivals,
+        handler_threads: contestant.handler_threads,
+        // Who says how many requests can be in service at one time says so because each keeps a thread.
+        waits_keep: contestant.in_flight_limit.is_some(),
+        blockers: load.map(|load| Blocked {
+            keeps: load.keeper.blocker.keeps,
+            strategy: load.keeper.blocker.strategy,
+            erlangs: load.erlangs,
+            at_once: load.keeper.at_once(),
+        }),
     }
 }
 
@@ -126,6 +113,7 @@ fn figures(
     times: &Times,
     probes: &Stream,
     load: Option<&Load>,
+    demand: &Demand<'_>,
     seen: &Seen,
 ) -> Result<Measured, NoFigures> {
     if seen.probes.completed == 0 {
@@ -146,13 +134,18 @@ fn figures(
     measured.histogram("probe_send_lag", &seen.probes.send_lag);
     measured.histogram("probe_connection_wait", &seen.probes.connection_wait);
     loop_lag(&mut measured, &seen.lag);
+    measured.metric("carrier_busy_share", demand.carrier_busy_share());
+    if let Some((least, most)) = demand.held_shares() {
+        measured.metric("held_share_least", least);
+        measured.metric("held_share_most", most);
+    }
     if let (Some(load), Some(blockers)) = (load, &seen.blockers) {
         blocked(&mut measured, values, times, load, &blockers.response);
     }
     let clients = [Some(&seen.probes), seen.blockers.as_ref()].into_iter().flatten();
     let unanswered: u64 = clients.map(unanswered).sum();
     measured.note("unanswered_at_end", unanswered);
-    let is_overloaded = load.is_some_and(Load::is_overload);
+    let is_overloaded = demand.is_overload();
     if is_overloaded || unanswered > 0 {
         let why = if is_overloaded { "by arithmetic" } else { "as seen" };
         let whole = times.warmup + times.duration;
@@ -168,7 +161,7 @@ fn figures(
         probes_scheduled: probes.scheduled(times),
         keeper: load.map(|load| &load.keeper),
         blockers_scheduled: load.map_or(0, |load| load.stream.scheduled(times)),
-        is_overloaded,
+        regime: demand.regime(),
     };
     measured.checks = checks::probe(&known, seen);
     Ok(measured)
@@ -185,11 +178,6 @@ fn blocked(measured: &mut Measured, values: &Probe, times: &Times, load: &Load, 
     // A Poisson process draws more or fewer than were asked for.
     let drawn = keep_share(load.stream.scheduled(times), values.keep, times.duration);
     measured.metric("blocker_erlangs", drawn);
-    measured.metric("carrier_busy_share", load.share());
-    if let Some((least, most)) = load.held_shares(&values.probe) {
-        measured.metric("held_share_least", least);
-        measured.metric("held_share_most", most);
-    }
     measured.note("carried_by", load.keeper.limited_by());
 }
 

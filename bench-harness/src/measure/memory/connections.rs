@@ -3,21 +3,21 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cell_control::CellProcess;
+use cell_control::{CellProcess, End};
 use cell_protocol::{Snapshot, Task};
 use load_driver::http::{Held, HoldSpec};
-use workload::http::answer_body;
-use workload::{Answer, ServerCounts};
+use workload::{BlockingStrategy, ServerCounts};
 
 use super::checks::{self, Open};
 use super::fit::Fits;
 use super::holders::Holders;
 use super::look::Look;
+use crate::audit;
 use crate::experiment::Connections;
 use crate::matrix::Cell;
-use crate::measure::over_http::{counted, server};
+use crate::measure::serving::{self, Serving, client_failed, counted};
 use crate::measure::{Bench, DRAIN, NoFigures, cell_id, clients, ns, patience};
-use crate::row::{Measured, Row, Status};
+use crate::row::{Measured, Row};
 use crate::sample;
 
 /// How long a server may take to notice that its connections are closed.
@@ -34,6 +34,7 @@ struct Seen {
     descriptors: u64,
     after: Look,
     shards: usize,
+    end: End,
 }
 
 pub(in crate::measure) fn measure(bench: &Bench, cell: &Cell<'_>, values: &Connections) -> Row {
@@ -52,19 +53,13 @@ fn last(values: &Connections) -> u64 {
 fn run(bench: &Bench, cell: &Cell<'_>, values: &Connections) -> Result<Seen, NoFigures> {
     let none = |error: cell_control::CellError| NoFigures::from(&error);
     let shards = clients::shards(last(values)).map_err(NoFigures::failed)?;
-    let spec = bench.spec(cell.contestant, Task::Serve(server(bench, last(values))));
-    let mut process = CellProcess::start(&cell.contestant.runner, &spec, bench.limits()).map_err(none)?;
+    let spec = bench.spec(cell.contestant, Task::Serve(serving::task(bench, last(values))));
+    let Serving { mut process, listen, .. } = Serving::start(bench, cell.contestant, &spec).map_err(none)?;
     let leader = process.pid();
-    let listen = process
-        .listen()
-        .ok_or_else(|| NoFigures::failed("the runner is ready and does not say where it listens"))?;
-    process.go().map_err(none)?;
-    let steps = u32::try_from(values.plan.steps().len()).unwrap_or(u32::MAX);
-    let body = answer_body(Answer { steps, checksum: values.plan.checksum(bench.seed) });
     let hold = HoldSpec {
         server: listen,
-        target: format!("/run/{}?seed={}", values.plan, bench.seed),
-        expected_body: Some(body),
+        target: serving::target(&values.plan, BlockingStrategy::Inline, bench.seed),
+        expected_body: serving::expected_body(&values.plan, bench.seed),
         connections_max: usize::try_from(last(values).div_ceil(shards as u64)).unwrap_or(usize::MAX),
         timeout_ns: ns(values.timeout),
         spread_sources: true,
@@ -103,8 +98,8 @@ fn run(bench: &Bench, cell: &Cell<'_>, values: &Connections) -> Result<Seen, NoF
     let descriptors = sample::descriptors(leader).saturating_sub(descriptors_before);
     drop(holders);
     let after = released(&mut process)?;
-    process.stop(patience(DRAIN)).map_err(none)?;
-    Ok(Seen { before, looks, open, descriptors, after, shards })
+    let end = process.stop(patience(DRAIN)).map_err(none)?;
+    Ok(Seen { before, looks, open, descriptors, after, shards, end })
 }
 
 /// Why connections that were opened have had no answer, by the client's words and by the server's counts.
@@ -119,11 +114,6 @@ fn unserved(connections: u64, client: &Held, server: &ServerCounts) -> NoFigures
     }
     let failed = connections - client.served;
     NoFigures::failed(format!("{failed} of {connections} connections have had no answer: {words}"))
-}
-
-fn client_failed(bench: &Bench, reason: String) -> NoFigures {
-    let status = if bench.interrupt.is_raised() { Status::Partial } else { Status::Failed };
-    NoFigures { status, reason }
 }
 
 /// A look when the server has noticed that all connections are closed, or has had time to.
@@ -148,5 +138,6 @@ fn figures(seen: &Seen) -> Result<Measured, NoFigures> {
     measured.note("client_processes", seen.shards);
     measured.checks = checks::open(&seen.open, seen.descriptors);
     measured.checks.extend(checks::line(&seen.looks, &fits));
+    measured.checks.extend(audit::server(&seen.end, 0));
     Ok(measured)
 }

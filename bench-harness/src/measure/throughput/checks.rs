@@ -30,12 +30,7 @@ pub(super) fn closed(seen: &Seen) -> Vec<Check> {
 pub(super) fn open(seen: &Seen, paced: &[honesty::Check]) -> Vec<Check> {
     let mut checks = both(seen, seen.regime());
     let client = &seen.client;
-    let ended = client.completed
-        + client.rejected
-        + client.timed_out
-        + client.errors_total()
-        + client.in_flight_at_end
-        + client.unsent_at_end;
+    let ended = client.completed + client.rejected + audit::unheard(client) + client.unsent_at_end;
     checks.push(equal("accounted_for", ended, client.offered));
     checks.extend(audit::paced(paced));
     checks

@@ -11,7 +11,7 @@ use load_driver::honesty::{generator_limited, honesty};
 use load_driver::http::HttpLoad;
 use statistics::Percentile;
 
-use super::{Bench, NoFigures, cell_id, ns, over_http, per};
+use super::{Bench, NoFigures, cell_id, ns, per, serving};
 use crate::contestant::Contestant;
 use crate::experiment::{Closed, Experiment, Open};
 use crate::matrix::Cell;
@@ -35,8 +35,11 @@ pub(super) fn closed(bench: &Bench, cell: &Cell<'_>, values: &Closed, connection
         Ok(seen) => {
             let mut measured = figures(&seen);
             measured.checks = checks::closed(&seen);
+            let limited = generator_limited_by(seen.server_busy_share());
+            let is_limited = limited.is_some();
+            measured.note("generator_limited", limited);
             let row = Row::measured(id, cell.repetition, measured);
-            if seen.server_busy_share() < SERVER_BUSY_SHARE_MIN { at_least(row) } else { row }
+            if is_limited { at_least(row) } else { row }
         }
         Err(none) => none.row(id, cell.repetition),
     }
@@ -147,7 +150,7 @@ fn figures(seen: &Seen) -> Measured {
     }
     measured.metric("server_busy_share", seen.server_busy_share());
     measured.metric("client_cpu_ns_per_request", per(seen.client.cpu_ns, seen.client.completed_in_window));
-    over_http::note_spread(&mut measured, &seen.whole);
+    serving::note_spread(&mut measured, &seen.whole);
     measured.note("server_cpus", seen.server_cpus.clone());
     measured.note("client_cpus", seen.client_cpus.clone());
     if seen.client_cpus == seen.server_cpus {
@@ -158,10 +161,33 @@ fn figures(seen: &Seen) -> Measured {
     measured
 }
 
+/// Why the client and not the server set the throughput of a closed loop, where it did.
+fn generator_limited_by(server_busy_share: f64) -> Option<String> {
+    (server_busy_share < SERVER_BUSY_SHARE_MIN).then(|| {
+        format!(
+            "the server used {:.0} % of its CPUs, and its throughput is its own from {:.0} % on",
+            server_busy_share * 100.0,
+            SERVER_BUSY_SHARE_MIN * 100.0
+        )
+    })
+}
+
 /// The throughput is what the client could offer: the server could do as much or more.
 fn at_least(row: Row) -> Row {
     if row.status != Status::Ok {
         return row;
     }
     Row { status: Status::Censored, censored: Some(true), limited_by: Some(LOAD_CLIENT.to_owned()), ..row }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_with_time_to_spare_is_limited_by_its_client_and_a_saturated_one_is_not() {
+        assert_eq!((generator_limited_by(0.985), generator_limited_by(0.9)), (None, None));
+        let reason = generator_limited_by(0.434).unwrap();
+        assert!(reason.contains("used 43 % of its CPUs"), "{reason}");
+    }
 }

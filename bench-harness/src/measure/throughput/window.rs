@@ -7,19 +7,16 @@ use cell_protocol::{Snapshot, Task, Usage};
 use load_driver::hiccup::HiccupMeter;
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
-use rustix::process::Pid;
-use rustix::thread::{CpuSet, sched_getaffinity};
-use workload::http::answer_body;
-use workload::{Answer, Plan, ServerCounts};
+use workload::{BlockingStrategy, Plan, ServerCounts};
 
 use super::SERVER_BUSY_SHARE_MIN;
 use super::syscalls::Counter;
 use crate::audit::{Computing, Regime};
 use crate::contestant::Contestant;
 use crate::measure::clients::Clients;
-use crate::measure::{Bench, DRAIN, NoFigures, after, ns, over_http, patience};
-use crate::place::Apart;
-use crate::row::Status;
+use crate::measure::serving::{self, Serving, client_failed};
+use crate::measure::{Bench, DRAIN, NoFigures, after, ns, patience};
+use crate::place::{self, Apart};
 
 /// From the start of the client's process to its first request: so that all connections are open.
 const LEAD: Duration = Duration::from_millis(200);
@@ -99,14 +96,9 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
     let mut contestant = contestant.clone();
     contestant.place.clone_from(&apart.server);
     let runner = |error: cell_control::CellError| NoFigures::from(&error);
-    let task = Task::Serve(over_http::server(bench, load.connections));
-    let mut cell = CellProcess::start(&contestant.runner, &bench.spec(&contestant, task), bench.limits())
-        .map_err(runner)?;
-    let Some(listen) = cell.listen() else {
-        return Err(NoFigures::failed("the runner is ready and does not say where it listens"));
-    };
-    let before = cell.snapshot().map_err(runner)?;
-    cell.go().map_err(runner)?;
+    let task = Task::Serve(serving::task(bench, load.connections));
+    let serving = Serving::start(bench, &contestant, &bench.spec(&contestant, task)).map_err(runner)?;
+    let Serving { process: mut cell, listen, before } = serving;
     let meter = HiccupMeter::start()
         .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
     let (start_ns, start) = (monotonic_ns() + ns(LEAD), after(Instant::now(), LEAD));
@@ -125,12 +117,9 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
     let stalls = meter.stop();
     // A dead server explains a failed client, so it is asked first.
     let last = cell.snapshot().map_err(runner)?;
-    let client = client.map_err(|reason| match bench.interrupt.is_raised() {
-        true => NoFigures { status: Status::Partial, reason },
-        false => NoFigures::failed(reason),
-    })?;
-    let server_cpus_allowed = allowed(cell.pid());
-    let window = over_http::counted(&begin, &end);
+    let client = client.map_err(|reason| client_failed(bench, reason))?;
+    let server_cpus_allowed = place::cpus_allowed(cell.pid());
+    let window = serving::counted(&begin, &end);
     Ok(Seen {
         usage: end.usage.since(begin.usage),
         completed: window.completed,
@@ -140,7 +129,7 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
         begin_ns: start_ns + ns(load.warmup),
         duration: load.duration,
         at_edges: [begin, end].map(|snapshot| snapshot.server.unwrap_or_default()),
-        whole: over_http::counted(&before, &last),
+        whole: serving::counted(&before, &last),
         usage_of_all: last.usage.since(before.usage),
         in_flight_limit: contestant.in_flight_limit,
         computing: bench.computing(&apart.server),
@@ -176,13 +165,6 @@ fn count_syscalls(
     }))
 }
 
-/// The CPUs that a process may use, as the kernel has it; none where the process is gone.
-fn allowed(pid: u32) -> Vec<usize> {
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let set = pid.and_then(|pid| sched_getaffinity(Some(pid)).ok());
-    set.map_or_else(Vec::new, |set| (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
-}
-
 fn spec(
     bench: &Bench,
     load: &Load<'_>,
@@ -190,11 +172,10 @@ fn spec(
     apart: &Apart,
     start_ns: u64,
 ) -> HttpLoadSpec {
-    let steps = u32::try_from(load.plan.steps().len()).unwrap_or(u32::MAX);
     HttpLoadSpec {
         server,
-        target: format!("/run/{}?seed={}", load.plan, bench.seed),
-        expected_body: Some(answer_body(Answer { steps, checksum: load.plan.checksum(bench.seed) })),
+        target: serving::target(load.plan, BlockingStrategy::Inline, bench.seed),
+        expected_body: serving::expected_body(load.plan, bench.seed),
         connections: usize::try_from(load.connections).unwrap_or(usize::MAX),
         load: load.load.clone(),
         timeout_ns: ns(load.timeout),
