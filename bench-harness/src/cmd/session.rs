@@ -123,13 +123,15 @@ pub(super) fn seed_from_the_clock() -> u64 {
 }
 
 /// The figures that a line on a row shows, where it has them.
-const SHOWN: [&str; 6] = [
+const SHOWN: [&str; 8] = [
     "in_flight_capacity",
     "elapsed_ns",
     "in_flight_peak",
     "throughput_per_s",
     "cpu_ns_per_request",
     "response_p99_ns",
+    "total_bytes_per_unit",
+    "probe_p99_ns",
 ];
 
 /// One line on a row: what it is, and its first figures or its reason.

@@ -1,9 +1,11 @@
 //! A server's process until it listens, what its clients request of it, and what it counts meanwhile.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use cell_control::{CellError, CellProcess};
 use cell_protocol::{CellSpec, ServeTask, Snapshot};
+use workload::arrivals::{OpenArrivals, Schedule};
 use workload::http::answer_body;
 use workload::{Answer, BlockingStrategy, Plan, ServerCounts};
 
@@ -60,6 +62,12 @@ pub(super) fn target(plan: &Plan, strategy: BlockingStrategy, seed: u64) -> Stri
 pub(super) fn expected_body(plan: &Plan, seed: u64) -> Option<String> {
     let steps = u32::try_from(plan.steps().len()).unwrap_or(u32::MAX);
     Some(answer_body(Answer { steps, checksum: plan.checksum(seed) }))
+}
+
+/// How many requests a schedule has after the warm-up: what a client must have offered.
+pub(super) fn scheduled(arrivals: &OpenArrivals, warmup: Duration) -> u64 {
+    let in_window = arrivals.starts_ns().filter(|start_ns| *start_ns >= ns(warmup));
+    u64::try_from(in_window.count()).unwrap_or(u64::MAX)
 }
 
 /// A client that was interrupted has not failed.

@@ -9,7 +9,7 @@ use load_driver::hiccup::{HiccupMeter, Hiccups};
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
 use rustix::process::{Pid, setpriority_process};
-use workload::arrivals::{OpenArrivals, Schedule, Spacing};
+use workload::arrivals::{OpenArrivals, Spacing};
 use workload::{BlockingStrategy, LoopLag, Plan, ServerCounts};
 
 use crate::audit::Computing;
@@ -90,8 +90,7 @@ impl Stream {
             seed: self.seed,
             duration: times.warmup + times.duration,
         };
-        let in_window = arrivals.starts_ns().filter(|start_ns| *start_ns >= ns(times.warmup));
-        u64::try_from(in_window.count()).unwrap_or(u64::MAX)
+        serving::scheduled(&arrivals, times.warmup)
     }
 
     /// More than there will be from the first to the last: twice what is expected of a rate.

@@ -27,9 +27,11 @@ pub(super) fn closed(seen: &Seen) -> Vec<Check> {
     checks
 }
 
-pub(super) fn open(seen: &Seen, paced: &[honesty::Check]) -> Vec<Check> {
+/// `scheduled` is what the harness draws of the schedule for itself.
+pub(super) fn open(seen: &Seen, scheduled: u64, paced: &[honesty::Check]) -> Vec<Check> {
     let mut checks = both(seen, seen.regime());
     let client = &seen.client;
+    checks.push(equal("offered_as_scheduled", client.offered, scheduled));
     let ended = client.completed + client.rejected + audit::unheard(client) + client.unsent_at_end;
     checks.push(equal("accounted_for", ended, client.offered));
     checks.extend(audit::paced(paced));
@@ -44,6 +46,9 @@ fn both(seen: &Seen, regime: Regime) -> Vec<Check> {
         equal("server_cpus", count(&seen.server_cpus_allowed), count(&seen.server_cpus)),
         at_most("in_flight_peak_within_clients", seen.whole.in_flight_peak, client.in_flight_max),
     ];
+    if audit::unheard(client) == 0 {
+        checks.push(equal("connections_on_both_sides", seen.whole.connections_accepted, seen.connections));
+    }
     let server_per_s = seen.completed as f64 * 1e9 / seen.elapsed_ns.max(1) as f64;
     if let Some(client_per_s) = client.throughput_per_s() {
         let ok = (server_per_s / client_per_s - 1.0).abs() <= WINDOW_TOLERANCE;

@@ -10,6 +10,7 @@ use std::cell::OnceCell;
 use load_driver::honesty::{generator_limited, honesty};
 use load_driver::http::HttpLoad;
 use statistics::Percentile;
+use workload::arrivals::OpenArrivals;
 
 use super::{Bench, NoFigures, cell_id, ns, per, serving};
 use crate::contestant::Contestant;
@@ -62,7 +63,13 @@ pub(super) fn open(bench: &Bench, cell: &Cell<'_>, values: &Open) -> Row {
         measured.note("machine_stall_p99_ns", seen.stall_p99_ns);
         let paced = honesty(&seen.client, seen.stall_p99_ns);
         measured.note("generator_limited", generator_limited(&paced));
-        measured.checks = checks::open(&seen, &paced);
+        let arrivals = OpenArrivals {
+            rate_per_s,
+            spacing: values.arrivals,
+            seed: bench.seed,
+            duration: values.warmup + values.duration,
+        };
+        measured.checks = checks::open(&seen, serving::scheduled(&arrivals, values.warmup), &paced);
         Ok(measured)
     });
     match measured {

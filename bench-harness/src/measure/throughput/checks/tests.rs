@@ -51,8 +51,13 @@ fn good() -> Seen {
         in_flight_integral_ns: 55 * ms * MS,
         ..ServerCounts::default()
     };
-    let whole =
-        ServerCounts { accepted: 15_064, completed: 15_064, in_flight_peak: 60, ..ServerCounts::default() };
+    let whole = ServerCounts {
+        accepted: 15_064,
+        completed: 15_064,
+        in_flight_peak: 60,
+        connections_accepted: 64,
+        ..ServerCounts::default()
+    };
     Seen {
         client,
         plan: "wait=500us".parse().unwrap(),
@@ -107,6 +112,7 @@ fn each_lie_is_caught_by_its_own_check() {
     assert_eq!(failing(|seen| seen.end.stopped.usage = used(161)), ["cpu_within_reaped_ns"]);
     assert_eq!(failing(|seen| seen.whole.in_flight_peak = 65), ["in_flight_peak_within_clients"]);
     assert_eq!(failing(|seen| seen.completed = 9_000), ["throughput_on_both_sides_per_s"]);
+    assert_eq!(failing(|seen| seen.whole.connections_accepted = 128), ["connections_on_both_sides"]);
     assert_eq!(failing(|seen| seen.client.residence_ns /= 2.0), ["here_by_parts_ns"]);
     assert_eq!(
         failing(|seen| seen.at_edges[1].in_flight_integral_ns *= 2),
@@ -151,11 +157,12 @@ fn computing_that_was_skipped_is_caught() {
 #[test]
 fn an_open_loop_accounts_for_every_request_and_for_its_own_pace() {
     let late = honesty::Check { name: "send_lag_p99_ns", ok: false, value: 2e6, limit: 1e6 };
-    assert!(names(open(&good(), &[])).is_empty());
-    assert_eq!(names(open(&good(), &[late])), ["send_lag_p99_ns"]);
+    assert!(names(open(&good(), 10_000, &[])).is_empty());
+    assert_eq!(names(open(&good(), 10_000, &[late])), ["send_lag_p99_ns"]);
+    assert_eq!(names(open(&good(), 5_000, &[])), ["offered_as_scheduled"], "each was sent twice");
     let mut seen = good();
     seen.client.offered += 1;
-    assert_eq!(names(open(&seen, &[])), ["accounted_for"]);
+    assert_eq!(names(open(&seen, seen.client.offered, &[])), ["accounted_for"]);
 }
 
 #[test]
@@ -170,8 +177,8 @@ fn a_queue_may_grow_before_a_server_whose_cpus_are_used_up_and_before_no_other()
     seen.client.waiting_integral_ns = 1e9 * 10.0;
     seen.client.residence_ns += 1e9 * 10.0;
     assert_eq!(seen.regime(), Regime::Saturated);
-    assert!(names(open(&seen, &[])).is_empty());
+    assert!(names(open(&seen, seen.client.offered, &[])).is_empty());
     seen.usage = used(50);
     assert_eq!(seen.regime(), Regime::Steady);
-    assert_eq!(names(open(&seen, &[])), ["here_growth"]);
+    assert_eq!(names(open(&seen, seen.client.offered, &[])), ["here_growth"]);
 }
