@@ -30,6 +30,15 @@ pub(crate) const RULES: &[Rule] = &[
         ],
     },
     Rule {
+        name: "code that the README shows is the code",
+        why: "the passage is read as the comparison of the models, and must not be an older one",
+        find: shown_code,
+        planted: &[
+            ("README.md", "```rust\n// crates/runtime-x/src/handler.rs: it waits.\nsleep();\nwake();\n```\n"),
+            ("crates/runtime-x/src/handler.rs", "    sleep();\n"),
+        ],
+    },
+    Rule {
         name: "a runtime's main is short",
         why: "it names the abilities, and the reasons for those that are missing; the rest is elsewhere",
         find: short_mains,
@@ -56,6 +65,25 @@ fn same_files(tree: &Tree) -> Vec<String> {
         found.extend(
             paths.filter(|path| tree.text(path).is_none()).map(|path| format!("{path} is not there")),
         );
+    }
+    found
+}
+
+/// Lines of a Rust block below a comment that names a file, which are not in that file one after the other.
+fn shown_code(tree: &Tree) -> Vec<String> {
+    let mut found = Vec::new();
+    let (mut is_rust, mut file) = (false, None);
+    for line in tree.text("README.md").unwrap_or_default().lines().map(str::trim) {
+        if line.starts_with("```") {
+            (is_rust, file) = (line == "```rust", None);
+        } else if let Some(path) = line.strip_prefix("// crates/").filter(|_| is_rust) {
+            let path = format!("crates/{}", path.split(':').next().unwrap_or_default());
+            file = Some((tree.text(&path).unwrap_or_default().lines().map(str::trim), path));
+        } else if let (Some((rest, path)), false) = (&mut file, line.is_empty())
+            && !rest.any(|code| code == line)
+        {
+            found.push(format!("README.md shows `{line}`, which {path} does not have there"));
+        }
     }
     found
 }
