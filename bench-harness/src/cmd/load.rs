@@ -29,7 +29,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         spread_sources: false,
         start_at_monotonic_ns: None,
     };
-    let meter = HiccupMeter::start().context("the hiccup meter cannot start")?;
+    let meter = HiccupMeter::start(&arguments.cpus).context("the hiccup meter cannot start")?;
     let result = offer(&spec).map_err(refused)?;
     let account = Account { spec: &spec, result: &result, stall_p99_ns: meter.stop().stall_p99_ns() };
     match cli.format {

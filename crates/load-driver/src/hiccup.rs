@@ -19,6 +19,7 @@ use std::thread::{self, JoinHandle};
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 
 use crate::pace::{monotonic_ns, timespec};
+use crate::pinned::Pinned;
 use crate::recorder::Histogram;
 
 /// From one tick to the next.
@@ -53,11 +54,14 @@ impl Hiccups {
 }
 
 impl HiccupMeter {
-    /// Starts a meter, which may run where the calling thread may.
+    /// Starts a meter on the CPUs of the thread that it is to stand beside: a hypervisor keeps one CPU from running and
+    /// not another, and first of all a busy one. None of them are those of the calling thread.
     ///
     /// # Errors
-    /// The thread cannot be started.
-    pub fn start() -> io::Result<Self> {
+    /// The thread cannot be started, or the CPUs cannot be had.
+    pub fn start(cpus: &[usize]) -> io::Result<Self> {
+        // A thread that is started inherits where it may run.
+        let _pinned = Pinned::to(cpus)?;
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
         let thread = thread::Builder::new().name("hiccup".into()).spawn(move || measure(&seen))?;
@@ -176,7 +180,7 @@ mod tests {
     #[test]
     fn a_meter_ticks_until_it_is_stopped() {
         let began_ns = monotonic_ns();
-        let meter = HiccupMeter::start().expect("a thread");
+        let meter = HiccupMeter::start(&[]).expect("a thread");
         thread::sleep(Duration::from_millis(100));
         let seen = meter.stop();
         let ticks_max = (monotonic_ns() - began_ns) / TICK_NS;
@@ -187,6 +191,6 @@ mod tests {
             assert_eq!(stalls.count(), count);
             assert!(stalls.max_ns() <= seen.lateness.max_ns());
         }
-        drop(HiccupMeter::start().expect("a thread"));
+        drop(HiccupMeter::start(&[]).expect("a thread"));
     }
 }

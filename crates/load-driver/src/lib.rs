@@ -16,4 +16,5 @@ pub mod honesty;
 pub mod http;
 pub mod in_process;
 pub mod pace;
+mod pinned;
 pub mod recorder;

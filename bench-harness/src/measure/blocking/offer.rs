@@ -153,7 +153,7 @@ pub(super) fn run(
     let (probing, blocking) = (client(probes)?, blockers.map(client).transpose()?);
     let clients_go_first = [Some(&probing), blocking.as_ref()].into_iter().flatten().all(go_first);
     bench.sleep_beside(&process, after(start, times.warmup));
-    let meter = HiccupMeter::start()
+    let meter = HiccupMeter::start(&[])
         .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
     let begin = process.snapshot().map_err(runner)?;
     bench.sleep_beside(&process, after(start, times.warmup + times.duration));

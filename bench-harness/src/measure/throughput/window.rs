@@ -99,7 +99,7 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
     let task = Task::Serve(serving::task(bench, load.connections));
     let serving = Serving::start(bench, &contestant, &bench.spec(&contestant, task)).map_err(runner)?;
     let Serving { process: mut cell, listen, before } = serving;
-    let meter = HiccupMeter::start()
+    let meter = HiccupMeter::start(&apart.client)
         .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
     let (start_ns, start) = (monotonic_ns() + ns(LEAD), after(Instant::now(), LEAD));
     let spec = spec(bench, load, listen, &apart, start_ns);

@@ -45,8 +45,6 @@ mod timeline;
 mod timers;
 mod usage;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
 use driver::Driver;
 pub use error::HttpLoadError;
 pub use hold::{Held, HoldSpec, hold};
@@ -54,6 +52,8 @@ pub use result::HttpLoadResult;
 pub use socket::SOURCE_ADDRESSES;
 pub use spec::{HttpLoad, HttpLoadSpec};
 pub use timeline::{Stretch, Timeline};
+
+use crate::pinned::Pinned;
 
 /// Offers the load from the calling thread, and returns when it is over: after the load's own length, the drain, and
 /// for a closed or an open loop the set-up before it, in which each connection has `timeout_ns` to open.
@@ -66,44 +66,9 @@ pub use timeline::{Stretch, Timeline};
 pub fn run(spec: &HttpLoadSpec) -> Result<HttpLoadResult, HttpLoadError> {
     spec.validate()?;
     preflight::check(spec.sockets_max())?;
-    let _pinned = Pinned::to(&spec.cpus)?;
+    let _pinned =
+        Pinned::to(&spec.cpus).map_err(|source| HttpLoadError::Pin { cpus: spec.cpus.clone(), source })?;
     let result = Driver::new(spec)?.run()?;
     result.check_accounting()?;
     Ok(result)
-}
-
-/// Binds the calling thread to CPUs, until it is dropped.
-#[derive(Debug)]
-struct Pinned {
-    before: Option<CpuSet>,
-}
-
-impl Pinned {
-    fn to(cpus: &[usize]) -> Result<Self, HttpLoadError> {
-        if cpus.is_empty() {
-            return Ok(Self { before: None });
-        }
-        let refused =
-            |errno: rustix::io::Errno| HttpLoadError::Pin { cpus: cpus.to_vec(), source: errno.into() };
-        if cpus.iter().any(|&cpu| cpu >= CpuSet::MAX_CPU) {
-            return Err(refused(rustix::io::Errno::INVAL));
-        }
-        let before = sched_getaffinity(None).map_err(refused)?;
-        let mut set = CpuSet::new();
-        cpus.iter().for_each(|&cpu| set.set(cpu));
-        sched_setaffinity(None, &set).map_err(refused)?;
-        // The kernel takes the CPUs that exist and leaves out the others without a word.
-        let got = sched_getaffinity(None).map_err(refused)?;
-        let pinned = Self { before: Some(before) };
-        if got == set { Ok(pinned) } else { Err(refused(rustix::io::Errno::INVAL)) }
-    }
-}
-
-impl Drop for Pinned {
-    fn drop(&mut self) {
-        if let Some(before) = &self.before {
-            // These CPUs were allowed a moment ago. Were they taken away since, the narrower set stays.
-            let _still_pinned = sched_setaffinity(None, before);
-        }
-    }
 }
