@@ -1,5 +1,5 @@
 //! What is measured, as pure values: the plan that a request carries, the compute kernel and its
-//! checksum, the HTTP wire format, and the times at which requests arrive.
+//! checksum, the HTTP wire format, the times at which requests arrive, and the batching pipeline.
 //!
 //! This crate reads no clock, starts no thread and opens no socket. A runtime crate carries these
 //! values out in its own idiom; whatever is decided rather than waited for is decided here, once.
@@ -10,6 +10,8 @@ pub mod http;
 mod job;
 pub mod kernel;
 mod lag;
+mod math;
+pub mod pipeline;
 mod plan;
 
 pub use counts::{RequestCounts, ServerCounts};

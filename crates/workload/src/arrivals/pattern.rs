@@ -60,7 +60,7 @@ impl Schedule for Pattern {
 }
 
 /// A duration as a whole number of nanoseconds, which is what messages carry.
-pub(super) mod nanoseconds {
+pub(crate) mod nanoseconds {
     use std::time::Duration;
 
     use serde::{Deserialize, Deserializer, Serializer};
