@@ -26,14 +26,14 @@ impl<T> Cores<T> {
         let left = self.running.iter().map(|(left, _)| *left).min()?;
         let stretched = left.as_nanos() * self.pieces_a_core().0 / self.pieces_a_core().1;
         // A nanosecond more, so that rounding leaves nothing.
-        Some(now + Duration::from_nanos(u64::try_from(stretched).unwrap() + 1))
+        Some(now + Duration::from_nanos(u64::try_from(stretched).expect("it is far below 584 years") + 1))
     }
 
     /// Lets time pass, and gives what has ended.
     pub(crate) fn advance(&mut self, time: Duration) -> Vec<T> {
         let (pieces, cores) = self.pieces_a_core();
         let done = time.as_nanos() * cores / pieces;
-        let done = Duration::from_nanos(u64::try_from(done).unwrap());
+        let done = Duration::from_nanos(u64::try_from(done).expect("it is far below 584 years"));
         let mut ended = Vec::new();
         for (left, work) in std::mem::take(&mut self.running) {
             match left.checked_sub(done).filter(|left| *left > Duration::from_nanos(1)) {

@@ -101,7 +101,7 @@ pub(crate) fn run(spec: &PipelineSpec, cores: usize, load: &Load) -> Outcome {
         pipeline.advance();
     }
     let in_flight = pipeline.admission.in_flight();
-    let in_flight = i64::try_from(in_flight.interactive + in_flight.bulk).unwrap();
+    let in_flight = i64::try_from(in_flight.interactive + in_flight.bulk).expect("it is at most the limit");
     let unaccounted = pipeline.admitted_total - pipeline.completed_total - in_flight;
     Outcome { in_flight_peak: pipeline.admission.in_flight_peak(), unaccounted, ..pipeline.outcome }
 }
