@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::output::{Color, Format};
+use crate::predict::{amdahl, little, pipeline, pool};
 
 pub(crate) use refusal::parse;
 
@@ -57,6 +58,8 @@ pub(crate) enum Command {
         /// The directory of the run
         directory: PathBuf,
     },
+    /// Say what the laws predict for given values; nothing is measured
+    Predict(Predict),
     /// Drive any HTTP server with the load client: a closed loop, or an open one with --rate
     Load(Load),
     /// One shard of a load: a specification on standard input, a result on standard output
@@ -231,6 +234,28 @@ pub(crate) struct Serve {
     /// How long a request may take to arrive whole, or its response to be taken
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) request_timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    #[command(subcommand)]
+    pub(crate) law: Law,
+    /// Take the values that this TOML file states, as detect_batch for --detect-batch, where no flag says otherwise
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) values: Option<PathBuf>,
+}
+
+/// The laws, each with its inputs as flags.
+#[derive(Clone, Debug, Subcommand)]
+pub(crate) enum Law {
+    /// A batching pipeline: stages, batches, memory, the limit in flight, and the ceiling
+    Pipeline(Box<pipeline::Pipeline>),
+    /// Little's law: in flight = rate x time
+    Little(little::Little),
+    /// Amdahl's law: what one lock leaves of many threads
+    Amdahl(amdahl::Amdahl),
+    /// A bounded worker pool: its workers and its queue
+    Pool(pool::Pool),
 }
 
 #[derive(Debug, Args)]

@@ -25,6 +25,7 @@ mod measure;
 mod output;
 mod percentile;
 mod place;
+mod predict;
 mod progress;
 mod ramp;
 mod report;
@@ -34,6 +35,7 @@ mod store;
 mod suggest;
 mod summary;
 mod table;
+mod toml_file;
 
 fn main() -> ExitCode {
     exit::code(cmd::run())

@@ -5,6 +5,7 @@ mod cell;
 mod doctor;
 mod list;
 mod load;
+mod predict;
 mod report;
 mod run;
 mod serve;
@@ -27,6 +28,7 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::Cell(arguments) => cell::run(&cli, arguments),
         Command::Serve(arguments) => serve::run(&cli, arguments),
         Command::Report { directory } => report::run(&cli, directory),
+        Command::Predict(arguments) => predict::run(&cli, arguments),
         Command::Load(arguments) => load::run(&cli, arguments),
         Command::LoadShard => measure::shard(),
         Command::HoldShard => measure::hold(),

@@ -14,7 +14,7 @@ use super::memory::Memory;
 use super::throughput::Throughput;
 use super::{Experiment, bounds};
 use crate::exit::usage;
-use crate::suggest;
+use crate::{suggest, toml_file};
 
 /// The files that are compiled in: each holds the tables of one family.
 const BUILT_IN: [(&str, &str); 6] = [
@@ -160,13 +160,7 @@ fn tables(file: Option<&Path>) -> anyhow::Result<(Table, String)> {
     }
     let Some(file) = file else { return Ok((tables, "the experiments that are compiled in".to_owned())) };
     let origin = file.display().to_string();
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| usage(format!("cannot read the experiments of {origin}: {error}")))?;
-    let own: Table = text.parse().map_err(|error: toml::de::Error| {
-        let line =
-            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
-        usage(format!("{origin}, line {line}: {}", one_line(error.message())))
-    })?;
+    let own = toml_file::read(file, "the experiments")?;
     merge(&mut tables, own);
     Ok((tables, origin))
 }
@@ -202,7 +196,7 @@ fn read(mut tables: Table, size: Size, origin: &str) -> anyhow::Result<Values> {
     choose(&mut tables, size);
     serde_path_to_error::deserialize(Value::Table(tables)).map_err(|error| {
         let path = error.path().to_string();
-        usage(format!("{origin}: {path}: {}", one_line(error.inner().message())))
+        usage(format!("{origin}: {path}: {}", toml_file::one_line(error.inner().message())))
     })
 }
 
@@ -241,10 +235,6 @@ fn example(model: &Value) -> String {
         Value::Array(models) => models.iter().map(example).collect::<Vec<_>>().join(","),
         other => other.to_string(),
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -5,3 +5,4 @@ pub mod erlang;
 pub mod little;
 pub mod pipeline;
 pub mod pool;
+pub mod whole;

@@ -7,7 +7,7 @@ mod rate;
 
 use std::time::Duration;
 
-use crate::little;
+use crate::{little, whole};
 
 pub use rate::{Bottleneck, Ceiling, Configuration, Detector};
 
@@ -81,7 +81,7 @@ impl Stages {
         }
         let batch = ms(self.detect_batch) / left_ms;
         // The quotient is rounded: its whole neighbours are tried.
-        let first = whole(batch.floor()).max(1);
+        let first = whole::nearest(batch).max(1);
         (first..=first.saturating_add(2)).find(|batch| self.detect_per_s(*batch) >= rate_per_s)
     }
 
@@ -124,7 +124,7 @@ impl Stages {
     /// The limit on images in flight at that rate and batch size.
     #[must_use]
     pub fn in_flight(&self, batch: u64, rate_per_s: f64) -> InFlightAdvice {
-        let floor = whole(little::in_flight(rate_per_s, self.unloaded(batch)).ceil());
+        let floor = whole::at_least(little::in_flight(rate_per_s, self.unloaded(batch)));
         InFlightAdvice { floor, advised: floor.saturating_add(batch) }
     }
 }
@@ -143,16 +143,6 @@ fn ms(time: Duration) -> f64 {
 
 fn mul(time: Duration, times: u64) -> u64 {
     u64::try_from(time.as_nanos().saturating_mul(u128::from(times))).unwrap_or(u64::MAX)
-}
-
-/// A figure that is not negative, as a whole number; one that is too large is the largest.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "a float becomes the nearest whole number there is"
-)]
-fn whole(value: f64) -> u64 {
-    value as u64
 }
 
 #[cfg(test)]
