@@ -115,10 +115,7 @@ impl<T> Batcher<T> {
 
     /// What a device that is free does now. `now` never goes back.
     pub fn next(&mut self, now: Duration) -> Next<T> {
-        let Some(first) = self.queue.first() else {
-            self.open_since = None;
-            return Next::Idle;
-        };
+        let Some(first) = self.queue.first() else { return Next::Idle };
         let has_gathered = self.open_since.is_some();
         let since = *self.open_since.get_or_insert(now);
         let first_is_urgent = first == Lane::Interactive && self.policy.order == Order::InteractiveFirst;

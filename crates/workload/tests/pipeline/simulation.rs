@@ -167,31 +167,31 @@ impl Pipeline<'_> {
 
     /// Where a slice is reserved, an interactive image that finds no slot is refused; otherwise it waits.
     fn admit_interactive(&mut self) -> bool {
-        if let Some((turn, intended)) = self.interactive_waiting.pop_front() {
-            if self.fetch_queue.has_room(Lane::Interactive) {
-                match self.admission.take_turn(turn) {
-                    Ok(()) => {
-                        self.enter(Lane::Interactive, intended);
-                        return true;
-                    }
-                    Err(turn) => self.interactive_waiting.push_front((turn, intended)),
-                }
+        if self.interactive.front().is_some_and(|due| *due <= self.now) {
+            let intended = self.interactive.pop_front().expect("it is due");
+            if self.spec.policy.interactive_reserved == 0 {
+                self.interactive_waiting.push_back((self.admission.wait(Lane::Interactive), intended));
+            } else if self.admission.try_admit(Lane::Interactive).is_ok() {
+                self.enter(Lane::Interactive, intended);
             } else {
+                self.outcome.rejected += 1;
+            }
+            return true;
+        }
+        if !self.fetch_queue.has_room(Lane::Interactive) {
+            return false;
+        }
+        let Some((turn, intended)) = self.interactive_waiting.pop_front() else { return false };
+        match self.admission.take_turn(turn) {
+            Ok(()) => {
+                self.enter(Lane::Interactive, intended);
+                true
+            }
+            Err(turn) => {
                 self.interactive_waiting.push_front((turn, intended));
+                false
             }
         }
-        let Some(intended) = self.interactive.front().copied().filter(|due| *due <= self.now) else {
-            return false;
-        };
-        self.interactive.pop_front();
-        if self.spec.policy.interactive_reserved == 0 {
-            self.interactive_waiting.push_back((self.admission.wait(Lane::Interactive), intended));
-        } else if self.admission.try_admit(Lane::Interactive).is_ok() {
-            self.enter(Lane::Interactive, intended);
-        } else {
-            self.outcome.rejected += 1;
-        }
-        true
     }
 
     fn admit_bulk(&mut self) -> bool {
