@@ -9,6 +9,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use crate::output::{Color, Format};
+use crate::place::CpusBy;
 use crate::predict::{amdahl, little, pipeline, pool};
 
 pub(crate) use refusal::parse;
@@ -182,6 +183,17 @@ pub(crate) struct Values {
     /// Repeat every cell on so many CPUs: 1,2 tells what one CPU changes; by default on all that this process may use
     #[arg(long, value_delimiter = ',', value_name = "COUNTS")]
     pub(crate) cpus: Vec<usize>,
+    /// How cells are kept to these; affinity,quota has a cell for each
+    #[arg(
+        long,
+        value_enum,
+        value_delimiter = ',',
+        value_name = "WAYS",
+        requires = "cpus",
+        hide_default_value = true,
+        default_values_t = [CpusBy::Affinity]
+    )]
+    pub(crate) cpus_by: Vec<CpusBy>,
     /// Take the values that this file states, in the place of the experiments' own
     #[arg(long = "experiments", value_name = "FILE")]
     pub(crate) experiments_file: Option<PathBuf>,

@@ -13,6 +13,7 @@ use crate::aa::NoiseFloor;
 use crate::cgroup::Group;
 use crate::cpu_time::{self, CpuTimes};
 use crate::limit::{MachineLimits, ThreadLimit, Threads};
+use crate::place::CpusBy;
 use crate::sample::memory_field;
 
 /// The whole of `run.json`.
@@ -33,6 +34,9 @@ pub(crate) struct Run {
     pub(crate) workers: Vec<usize>,
     /// The numbers of CPUs on which every cell was repeated; empty for all CPUs of the harness.
     pub(crate) cpus: Vec<usize>,
+    /// How cells were kept to these.
+    #[serde(default)]
+    pub(crate) cpus_by: Vec<CpusBy>,
     pub(crate) size: String,
     pub(crate) experiments: Vec<String>,
     pub(crate) build: Build,

@@ -27,6 +27,7 @@ mod percentile;
 mod place;
 mod predict;
 mod progress;
+mod quota;
 mod ramp;
 mod report;
 mod row;

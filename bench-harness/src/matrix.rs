@@ -132,7 +132,9 @@ impl Cell<'_> {
     /// One line that says which cell it is.
     pub(crate) fn label(&self) -> String {
         let Cell { point, contestant, repetition } = self;
-        let cpus = contestant.place.cpu_count().map(|cpus| format!(" on {cpus} CPUs")).unwrap_or_default();
+        let by = if contestant.place.quota.is_some() { " by quota" } else { "" };
+        let cpus =
+            contestant.place.cpu_count().map(|cpus| format!(" on {cpus} CPUs{by}")).unwrap_or_default();
         format!("{}{} {}{cpus} #{repetition}", point.experiment().name(), point.words(), contestant.label)
     }
 }

@@ -253,7 +253,9 @@ fn group(run: &Run, rows: &[Row], cell: CellId) -> Group {
     // Of a cell that was measured as two.
     let side = cell.params.get("side").and_then(Value::as_str);
     let label = side.map_or_else(|| label.clone(), |side| format!("{label} ({side})"));
-    let cpus = cell.params.get("cpus").map(|cpus| format!(" ({cpus} CPU)")).unwrap_or_default();
+    let by =
+        cell.params.get("cpus_by").and_then(Value::as_str).map(|by| format!(" by {by}")).unwrap_or_default();
+    let cpus = cell.params.get("cpus").map(|cpus| format!(" ({cpus} CPU{by})")).unwrap_or_default();
     Group {
         label: label + &cpus,
         status: worst.map_or(Status::Failed, |row| row.status),

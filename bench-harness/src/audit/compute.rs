@@ -17,6 +17,8 @@ pub(crate) struct Computing {
     pub(crate) rounds_per_us: Option<f64>,
     /// The CPUs that carry requests out.
     pub(crate) cpus: u64,
+    /// For how long each of them may have been used beside the time that is looked at.
+    pub(crate) ahead: Duration,
 }
 
 impl Computing {
@@ -45,7 +47,7 @@ impl Computing {
     ) -> Option<Check> {
         let planned_ns = float(ns(self.planned(plan)?)) * CERTAIN_SHARE;
         let done_ns = float(completed.saturating_sub(begun_before)) * planned_ns;
-        let there_was_ns = float(self.cpus) * float(ns(elapsed));
+        let there_was_ns = float(self.cpus) * float(ns(elapsed.saturating_add(self.ahead)));
         check("computed_within_cpus_ns", done_ns <= there_was_ns, done_ns, there_was_ns)
     }
 }
@@ -56,7 +58,7 @@ mod tests {
     use super::*;
 
     /// 1,000 rounds a microsecond, two CPUs.
-    const HERE: Computing = Computing { rounds_per_us: Some(1_000.0), cpus: 2 };
+    const HERE: Computing = Computing { rounds_per_us: Some(1_000.0), cpus: 2, ahead: Duration::ZERO };
 
     /// 10 ms of computing.
     fn plan() -> Plan {
@@ -80,6 +82,10 @@ mod tests {
         assert!(within(200, 0).is_empty());
         assert_eq!(within(223, 0), ["computed_within_cpus_ns"]);
         assert!(within(223, 64).is_empty());
+        // A quota was not used up before, and is there again before its period is over.
+        let by_quota = Computing { ahead: Duration::from_millis(200), ..HERE };
+        let within = |completed| failing(by_quota.within_cpus(&plan(), completed, Duration::from_secs(1), 0));
+        assert_eq!((within(266), within(267)), (vec![], vec!["computed_within_cpus_ns".to_owned()]));
     }
 
     #[test]
@@ -87,7 +93,7 @@ mod tests {
         let waits: Plan = "wait=1ms".parse().unwrap();
         assert_eq!((HERE.planned(&waits), HERE.burnt(&waits, 100, 0)), (None, None));
         for rounds_per_us in [None, Some(0.0), Some(f64::NAN)] {
-            let unknown = Computing { rounds_per_us, cpus: 2 };
+            let unknown = Computing { rounds_per_us, ..HERE };
             assert_eq!(unknown.burnt(&plan(), 100, 0), None);
             assert_eq!(unknown.within_cpus(&plan(), 100, Duration::ZERO, 0), None);
         }

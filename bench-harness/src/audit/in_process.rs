@@ -107,14 +107,14 @@ mod tests {
             in_flight_limit: Some(200),
             wall: Duration::from_millis(510),
             end,
-            computing: Computing { rounds_per_us: Some(1_000.0), cpus: 2 },
+            computing: Computing { rounds_per_us: Some(1_000.0), cpus: 2, ahead: Duration::ZERO },
         };
         super::super::failing(in_process(&known, result))
     }
 
     fn end(unfinished: u64) -> End {
         let stopped = Stopped { unfinished, server: None, usage: used(1_900_000) };
-        End { stopped, usage: used(2_000_000), rss_max_bytes: 1 }
+        End { stopped, usage: used(2_000_000), rss_max_bytes: 1, held: None }
     }
 
     fn failing(result: &ArrivalsResult) -> Vec<String> {
@@ -166,7 +166,7 @@ mod tests {
             in_flight_limit: None,
             wall: Duration::from_secs(10),
             end: &End { usage: used(u64::MAX), ..end(0) },
-            computing: Computing { rounds_per_us: Some(1_000.0), cpus: 2 },
+            computing: Computing { rounds_per_us: Some(1_000.0), cpus: 2, ahead: Duration::ZERO },
         };
         // 1,000 x 10 ms on two CPUs take 5 s, and a tenth less is let pass.
         let failing = |elapsed_ms: u64| {

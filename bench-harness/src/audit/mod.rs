@@ -5,12 +5,14 @@
 //! * [`server`]: what a server has counted to its end, and what the kernel says that its process used.
 //! * [`ceiling`]: no more ends than there are places and time for.
 //! * [`compute`]: planned computing shows as CPU time, and no more is done than there are CPUs for.
+//! * [`quota`]: a cell with a quota of CPU time was held to it.
 //! * [`window`]: Little's law and steadiness, in a window of a longer run.
 
 mod ceiling;
 mod compute;
 mod in_process;
 mod over_http;
+mod quota;
 mod server;
 mod window;
 

@@ -151,8 +151,9 @@ mod tests {
                 stopped: Stopped { unfinished: 0, server: Some(counts), usage: used(cpu_ns) },
                 usage: used(cpu_ns + 1),
                 rss_max_bytes: 1,
+                held: None,
             },
-            computing: Computing { rounds_per_us: Some(1_000.0), cpus: 2 },
+            computing: Computing { rounds_per_us: Some(1_000.0), cpus: 2, ahead: Duration::ZERO },
         };
         super::super::failing(over_http(&known))
     }

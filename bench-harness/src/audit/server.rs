@@ -3,6 +3,7 @@
 
 use cell_control::End;
 
+use super::quota::quota;
 use super::{at_least, at_most, equal};
 use crate::row::Check;
 
@@ -30,8 +31,9 @@ pub(crate) fn server(end: &End, unheard: u64) -> Vec<Check> {
     checks
 }
 
-/// What a process says that it used against what the kernel charged to it, when it had ended.
-pub(super) fn used(end: &End) -> [Check; 2] {
+/// What a process says that it used against what the kernel charged to it, when it had ended; and its quota, where it had
+/// one.
+pub(super) fn used(end: &End) -> Vec<Check> {
     let (told, reaped) = (end.stopped.usage.cpu_ns(), end.usage.cpu_ns());
     #[expect(
         clippy::cast_possible_truncation,
@@ -41,10 +43,12 @@ pub(super) fn used(end: &End) -> [Check; 2] {
     )]
     let seen_min = (reaped as f64 * SEEN_SHARE_MIN) as u64;
     let exit_ns = EXIT_CPU_NS.saturating_add(end.rss_max_bytes.saturating_mul(EXIT_CPU_NS_PER_BYTE));
-    [
+    let mut checks = vec![
         at_most("cpu_within_reaped_ns", told, reaped),
         at_least("cpu_nearly_reaped_ns", told, seen_min.saturating_sub(exit_ns)),
-    ]
+    ];
+    checks.extend(quota(end));
+    checks
 }
 
 #[cfg(test)]
@@ -70,7 +74,7 @@ mod tests {
             ..ServerCounts::default()
         };
         let stopped = Stopped { unfinished: 0, server: Some(counts), usage: used_ms(1_950) };
-        End { stopped, usage: used_ms(2_000), rss_max_bytes: 1 }
+        End { stopped, usage: used_ms(2_000), rss_max_bytes: 1, held: None }
     }
 
     fn failing_with(change: impl FnOnce(&mut End, &mut ServerCounts)) -> Vec<String> {

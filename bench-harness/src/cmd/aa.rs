@@ -1,5 +1,6 @@
 //! `aa`: a cell measured as if it were two: the noise floor, false alarms, and whether a planted slowdown is found.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -24,6 +25,7 @@ use crate::measure::{Bench, Ceiling};
 use crate::output::{self, Format};
 use crate::place::Place;
 use crate::progress::Progress;
+use crate::quota;
 use crate::row::FORMAT;
 use crate::store;
 
@@ -64,10 +66,13 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
             "{runs} runs a side (pairs x repetitions) are too many: {RUNS_MOST} are the most"
         )));
     }
-    let places = Place::each(&arguments.values.cpus, arguments.values.workers)?;
+    let places = Place::each(&arguments.values.cpus, &arguments.values.cpus_by, arguments.values.workers)?;
     let [place] = &places[..] else {
-        return Err(usage("aa measures on one number of CPUs; name one with --cpus"));
+        return Err(usage(
+            "aa measures on one number of CPUs in one way; name one with --cpus, and one with --cpus-by",
+        ));
     };
+    let groups = quota::prepare(&places)?.map(Rc::new);
     let field = Field::find(cli.runners.as_deref(), place.clone())?;
     let contestant = field.one(arguments.runtime.as_deref().unwrap_or(FLOOR))?;
     if let Some(reason) = contestant.refusal(Ability::Handler) {
@@ -87,6 +92,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         seed,
         machine: machine.limits(),
         rounds_per_us: machine.rounds_per_us,
+        groups,
         interrupt: interrupt.clone(),
     };
     let arms = arms(&bench, arguments.plant)?;
@@ -100,6 +106,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         seed,
         places: &places,
         cpus: &arguments.values.cpus,
+        cpus_by: &arguments.values.cpus_by,
         field: &field,
         contestants: std::slice::from_ref(&contestant),
         machine,

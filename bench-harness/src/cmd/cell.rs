@@ -1,6 +1,7 @@
 //! `cell`: the cells of one experiment on one variant, by themselves, their rows on standard output.
 
 use std::fmt::Write;
+use std::rc::Rc;
 
 use crate::cli::{Cell as Arguments, Cli};
 use crate::contestant::Field;
@@ -13,6 +14,7 @@ use crate::matrix;
 use crate::measure::{Bench, Ceiling};
 use crate::output::{self, Format};
 use crate::place::Place;
+use crate::quota;
 use crate::row::{Row, Status};
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -31,7 +33,9 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         &arguments.values_given,
     )?;
     let (mut contestants, mut floor) = (Vec::new(), None);
-    for place in Place::each(&arguments.values.cpus, arguments.values.workers)? {
+    let places = Place::each(&arguments.values.cpus, &arguments.values.cpus_by, arguments.values.workers)?;
+    let groups = quota::prepare(&places)?.map(Rc::new);
+    for place in places {
         let field = Field::find(cli.runners.as_deref(), place)?;
         contestants.push(field.one(&arguments.runtime)?);
         floor = floor.or_else(|| field.floor());
@@ -44,6 +48,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         seed: arguments.seed,
         machine: machine.limits(),
         rounds_per_us: machine.rounds_per_us,
+        groups,
         interrupt: Interrupt::install()?,
     };
     let (mut order, mut has_failed) = (0, false);

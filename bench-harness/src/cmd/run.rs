@@ -1,5 +1,6 @@
 //! `run`: from experiments and runtimes to rows, and from rows to a report.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use crate::aa::NoiseFloor;
@@ -18,13 +19,14 @@ use crate::measure::{Bench, Ceiling};
 use crate::output::{self, Format};
 use crate::place::Place;
 use crate::progress::Progress;
+use crate::quota;
 use crate::table::Table;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let experiments = Experiment::select(&arguments.experiments)?;
     let size = Size::of(arguments.quick);
     let values = Values::load(arguments.values.experiments_file.as_deref(), size)?;
-    let places = Place::each(&arguments.values.cpus, arguments.values.workers)?;
+    let places = Place::each(&arguments.values.cpus, &arguments.values.cpus_by, arguments.values.workers)?;
     let mut fields = Vec::new();
     let mut contestants = Vec::new();
     for place in &places {
@@ -45,6 +47,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         output::print(&plan(cli, &cells, &estimates))?;
         return Ok(Ending::Done);
     }
+    let groups = quota::prepare(&places)?.map(Rc::new);
     if arguments.strict {
         doctor::refuse_if_busy(&machine)?;
     }
@@ -57,14 +60,15 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         seed,
         places: &places,
         cpus: &arguments.values.cpus,
+        cpus_by: &arguments.values.cpus_by,
         field: &field,
         contestants: &contestants,
         machine,
         noise_floor,
     };
     let mut session = Session::open(opening, interrupt.clone())?;
-    let bench =
-        Bench { values, floor, ceiling: Ceiling::new(), seed, machine: limits, rounds_per_us, interrupt };
+    let ceiling = Ceiling::new();
+    let bench = Bench { values, floor, ceiling, seed, machine: limits, rounds_per_us, groups, interrupt };
     let mut progress = Progress::new(cells.len(), estimates.iter().sum(), !arguments.no_progress);
     let outcome = measure(&bench, &cells, &mut session, &mut progress);
     progress.finish();

@@ -13,7 +13,7 @@ use crate::format::metric;
 use crate::interrupt::Interrupt;
 use crate::matrix::Cell;
 use crate::measure::Bench;
-use crate::place::Place;
+use crate::place::{CpusBy, Place};
 use crate::progress::Progress;
 use crate::row::{FORMAT, Row};
 use crate::store::{self, Store};
@@ -29,6 +29,7 @@ pub(super) struct Opening<'a> {
     pub(super) seed: u64,
     pub(super) places: &'a [Place],
     pub(super) cpus: &'a [usize],
+    pub(super) cpus_by: &'a [CpusBy],
     pub(super) field: &'a Field,
     pub(super) contestants: &'a [Contestant],
     pub(super) machine: Machine,
@@ -57,6 +58,7 @@ impl Session {
             seed: opening.seed,
             workers: opening.places.iter().map(|place| place.workers).collect(),
             cpus: opening.cpus.to_vec(),
+            cpus_by: opening.cpus_by.to_vec(),
             size: opening.size.to_owned(),
             experiments: opening.experiments,
             build: Build::read(),

@@ -11,6 +11,7 @@ use crate::audit;
 use crate::contestant::Contestant;
 use crate::experiment::Experiment;
 use crate::matrix::Cell;
+use crate::quota;
 use crate::row::{CellId, Measured, Row};
 
 pub(super) fn measure(bench: &Bench, cell: &Cell<'_>, warm: bool) -> Row {
@@ -70,6 +71,7 @@ fn figures(
     in_process::record(&mut measured, result);
     measured.note("in_flight_limit", contestant.in_flight_limit);
     measured.note("rss_max_bytes", seen.end.rss_max_bytes);
+    quota::note(&mut measured, &seen.end);
     measured.checks = audit::in_process(
         &audit::InProcess {
             task,

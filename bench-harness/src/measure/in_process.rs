@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cell_control::{CellError, CellProcess, End};
+use cell_control::{CellError, End};
 use cell_protocol::{ArrivalsResult, ArrivalsTask, CellSpec, Task};
 use prediction::little;
 use statistics::Percentile;
@@ -16,6 +16,7 @@ use crate::contestant::Contestant;
 use crate::experiment::Step;
 use crate::limit::Observed;
 use crate::matrix::Cell;
+use crate::quota;
 use crate::row::Measured;
 
 /// What was seen of the cell, from inside and from outside.
@@ -59,7 +60,7 @@ fn offer(
     look_after: Option<Duration>,
     glimpse: &mut Glimpse,
 ) -> Result<Seen, CellError> {
-    let mut cell = CellProcess::start(&contestant.runner, spec, bench.limits())?;
+    let mut cell = bench.start(contestant, spec)?;
     // Before the word is given: whoever reads the clock after it may be kept from running in between, and then the
     // runner's own time would seem longer than the whole.
     let begin = Instant::now();
@@ -135,6 +136,7 @@ pub(super) fn step(
     measured.count("in_flight_peak", result.in_flight_peak);
     measured.count("dispatch_elapsed_ns", result.dispatch_elapsed_ns);
     hold::note(&mut measured, observed, &result.response);
+    quota::note(&mut measured, &seen.end);
     let limit = cell.contestant.in_flight_limit;
     let last_start = arrivals.start(step.requests.saturating_sub(1));
     let bound = little::burst_bound(step.requests, step.wait, limit).max(last_start + step.wait);

@@ -12,10 +12,13 @@ mod serving;
 mod shard;
 mod throughput;
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use cell_control::{CellError, CellProcess, Limits};
+use cell_control::{CellError, CellProcess, ControlGroups, Limits, QuotaError};
 use cell_protocol::{CellSpec, PROTOCOL, Task};
+use serde_json::Value;
 
 use crate::audit::Computing;
 use crate::contestant::Contestant;
@@ -23,7 +26,7 @@ use crate::experiment::{Experiment, Values};
 use crate::interrupt::Interrupt;
 use crate::limit::MachineLimits;
 use crate::matrix::{Cell, Point};
-use crate::place::Place;
+use crate::place::{CpusBy, Place};
 use crate::row::{CellId, Row, Status};
 
 pub(crate) use clients::shard;
@@ -48,6 +51,8 @@ pub(crate) struct Bench {
     pub(crate) machine: MachineLimits,
     /// Of the compute kernel, where it was calibrated.
     pub(crate) rounds_per_us: Option<f64>,
+    /// Where cells with a quota have their control groups; none where no cell has one.
+    pub(crate) groups: Option<Rc<ControlGroups>>,
     pub(crate) interrupt: Interrupt,
 }
 
@@ -83,10 +88,22 @@ impl Bench {
             variant: contestant.variant.clone(),
             workers: contestant.place.workers,
             cpus: contestant.place.cpus.clone(),
+            control_group: None,
             offload_threads: None,
             task,
             drain_ns: ns(DRAIN),
         }
+    }
+
+    /// Starts a cell, in a control group of its own where its place is a quota.
+    fn start(&self, contestant: &Contestant, spec: &CellSpec) -> Result<CellProcess, CellError> {
+        let group = match (contestant.place.quota, &self.groups) {
+            (None, _) => None,
+            (Some(cpus), Some(groups)) => Some(groups.make(cpus)?),
+            (Some(_), None) => return Err(QuotaError::NoController.into()),
+        };
+        let limits = Limits { interrupt: Some(self.interrupt.flag()), ..Limits::default() };
+        CellProcess::start_in(&contestant.runner, spec, limits, group)
     }
 
     /// Sleeps until `instant`, or until there is no use in it: the run is interrupted, or the runner has ended.
@@ -99,11 +116,8 @@ impl Bench {
     /// What planned computing comes to on a contestant's CPUs.
     fn computing(&self, place: &Place) -> Computing {
         // Of CPUs that cannot be counted there may be any number.
-        Computing { rounds_per_us: self.rounds_per_us, cpus: place.cpus_usable().unwrap_or(u64::MAX) }
-    }
-
-    fn limits(&self) -> Limits {
-        Limits { interrupt: Some(self.interrupt.flag()), ..Limits::default() }
+        let cpus = place.cpus_usable().unwrap_or(u64::MAX);
+        Computing { rounds_per_us: self.rounds_per_us, cpus, ahead: place.ahead() }
     }
 }
 
@@ -140,13 +154,15 @@ fn cell_id(experiment: Experiment, contestant: &Contestant) -> CellId {
         experiment: experiment.name().to_owned(),
         runtime: contestant.runtime.clone(),
         variant: contestant.variant.clone(),
-        params: contestant
-            .place
-            .cpu_count()
-            .map(|cpus| ("cpus".to_owned(), cpus.into()))
-            .into_iter()
-            .collect(),
+        params: params(&contestant.place),
     }
+}
+
+/// What tells the rows of one place from those of another. A quota says that it is one.
+fn params(place: &Place) -> BTreeMap<String, Value> {
+    let cpus = place.cpu_count().map(|cpus| ("cpus".to_owned(), cpus.into()));
+    let by = place.quota.map(|_| ("cpus_by".to_owned(), CpusBy::Quota.name().into()));
+    cpus.into_iter().chain(by).collect()
 }
 
 fn ns(duration: Duration) -> u64 {

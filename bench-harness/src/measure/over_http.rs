@@ -20,6 +20,7 @@ use crate::contestant::Contestant;
 use crate::experiment::Step;
 use crate::limit::Observed;
 use crate::matrix::Cell;
+use crate::quota;
 use crate::row::Measured;
 
 /// From the start of the client's processes to the first request: so that all are ready, also where they are many.
@@ -188,6 +189,7 @@ pub(super) fn step(
         measured.histogram(name, histogram);
     }
     hold::note(&mut measured, observed, &client.response);
+    quota::note(&mut measured, &seen.end);
     measured.checks = audit::over_http(&audit::OverHttp {
         requests: step.requests,
         plan,

@@ -28,7 +28,7 @@ impl Serving {
         contestant: &Contestant,
         spec: &CellSpec,
     ) -> Result<Serving, CellError> {
-        let mut process = CellProcess::start(&contestant.runner, spec, bench.limits())?;
+        let mut process = bench.start(contestant, spec)?;
         let listen = process.listen()?;
         let before = process.snapshot()?;
         process.go()?;

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::Run;
 use crate::format::{count, printable};
+use crate::place::CpusBy;
 
 /// Machine, build and command, as Markdown.
 pub(super) fn markdown(run: &Run) -> String {
@@ -47,7 +48,9 @@ pub(super) fn markdown(run: &Run) -> String {
     line("runtimes", Some(run.runtimes.iter().map(library).collect::<Vec<_>>().join(", ")));
     line("workers", Some(numbers(&run.workers)));
     let cpus = if run.cpus.is_empty() { "all".to_owned() } else { numbers(&run.cpus) };
-    line("CPUs of each cell", Some(cpus));
+    let ways = run.cpus_by.iter().map(|way| way.name()).collect::<Vec<_>>().join(" and by ");
+    let by = if run.cpus_by.contains(&CpusBy::Quota) { format!(" by {ways}") } else { String::new() };
+    line("CPUs of each cell", Some(cpus + &by));
     line("seed", Some(run.seed.to_string()));
     line("began", Some(run.started_at.clone()));
     line("ended", run.ended_at.clone());

@@ -46,6 +46,7 @@ fn run() -> Run {
         seed: 7,
         workers: vec![2],
         cpus: vec![],
+        cpus_by: vec![],
         size: "full".into(),
         experiments: vec!["capacity.burst".into(), "capacity.hold-tasks".into()],
         build: Build {

@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::child::Child;
 use crate::error::{CellError, Exit};
 use crate::lines::{LINE_BYTES_MAX, Outcome};
+use crate::quota::{ControlGroup, Held, Look};
 
 /// How long a runner whose standard output closed may take to be gone, before it counts as silent.
 const EXIT_GRACE: Duration = Duration::from_secs(1);
@@ -47,6 +48,8 @@ pub struct End {
     pub usage: Usage,
     /// The largest resident set of the process or of one of its children, in bytes.
     pub rss_max_bytes: u64,
+    /// What came of its quota of CPU time, where it had one.
+    pub held: Option<Held>,
 }
 
 /// A running cell. Dropping it kills its whole process group and reaps it.
@@ -57,6 +60,9 @@ pub struct CellProcess {
     ready: Ready,
     /// A result that came while a snapshot was awaited.
     early: Option<Box<ArrivalsResult>>,
+    began: Instant,
+    /// Where the runner is, as it was when it was ready. After the child, so that the group is empty when it goes.
+    group: Option<(ControlGroup, Look)>,
 }
 
 impl CellProcess {
@@ -66,16 +72,38 @@ impl CellProcess {
     ///
     /// Says what was awaited and what came instead. The process is gone then.
     pub fn start(runner: &Path, spec: &CellSpec, limits: Limits) -> Result<CellProcess, CellError> {
-        let deadline = Instant::now() + limits.ready;
+        CellProcess::start_in(runner, spec, limits, None)
+    }
+
+    /// As [`start`](Self::start), in a control group, which the spec names to the runner and which ends with the cell.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub fn start_in(
+        runner: &Path,
+        spec: &CellSpec,
+        limits: Limits,
+        group: Option<ControlGroup>,
+    ) -> Result<CellProcess, CellError> {
+        let began = Instant::now();
+        let deadline = began + limits.ready;
+        let control_group = group.as_ref().map(|group| group.directory().to_owned());
+        let spec = CellSpec { control_group, ..spec.clone() };
+        let group = group.map(|group| (group, Look::default()));
         let child = Child::start(runner, &["cell"])
             .map_err(|source| CellError::Start { program: runner.display().to_string(), source })?;
         let nobody = Ready { pid: 0, listen: None };
-        let mut cell = CellProcess { child, limits, ready: nobody, early: None };
-        cell.send("ready", spec)?;
+        let mut cell = CellProcess { child, limits, ready: nobody, early: None, began, group };
+        cell.send("ready", &spec)?;
         let limit = cell.limits.ready;
         match cell.event("ready", deadline, limit)? {
             Event::Ready(ready) => cell.ready = ready,
             other => return Err(out_of_turn("ready", &other)),
+        }
+        let pid = cell.pid();
+        if let Some((group, when_ready)) = &mut cell.group {
+            *when_ready = group.look(pid);
         }
         Ok(cell)
     }
@@ -99,6 +127,12 @@ impl CellProcess {
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.pid()
+    }
+
+    /// The control group that the cell has of its own, where it has one.
+    #[must_use]
+    pub fn control_group(&self) -> Option<&ControlGroup> {
+        self.group.as_ref().map(|(group, _)| group)
     }
 
     /// Whether the runner has neither ended nor been stopped. Where it has, there is no use in waiting for what it does,
@@ -172,6 +206,7 @@ impl CellProcess {
     }
 
     fn stop_by(&mut self, deadline: Instant, timeout: Duration) -> Result<End, CellError> {
+        let at_end = self.control_group().map(|group| group.look(self.pid()));
         self.send("stopped", &Command::Stop)?;
         let stopped = loop {
             match self.event("stopped", deadline, timeout)? {
@@ -190,7 +225,10 @@ impl CellProcess {
         if reaped.exit() != Exit::Status(0) {
             return Err(CellError::Died { awaited, exit: reaped.exit(), last_words: self.last_words() });
         }
-        Ok(End { stopped, usage: reaped.usage, rss_max_bytes: reaped.rss_max_bytes })
+        let wall = self.began.elapsed();
+        let of = |(group, when_ready): &(ControlGroup, Look)| Some(group.held([*when_ready, at_end?], wall));
+        let held = self.group.as_ref().and_then(of);
+        Ok(End { stopped, usage: reaped.usage, rss_max_bytes: reaped.rss_max_bytes, held })
     }
 
     /// Writes one line. The lines are short and each but `stop` is answered, so the pipe has room.

@@ -6,6 +6,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use crate::quota::QuotaError;
+
 /// Why a cell failed. Displayed, it is one line that says what was awaited and what came instead.
 #[derive(Debug, thiserror::Error)]
 pub enum CellError {
@@ -84,6 +86,9 @@ pub enum CellError {
         /// What the system said.
         source: io::Error,
     },
+    /// The cell cannot have the quota that was asked for.
+    #[error(transparent)]
+    Quota(#[from] QuotaError),
     /// The harness was told to stop.
     #[error("interrupted while {awaited} was awaited")]
     Interrupted {

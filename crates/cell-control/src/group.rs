@@ -5,9 +5,12 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use crate::quota;
+
 static LIVE: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Kills the process group of every cell that has not been reaped, without waiting for it.
+/// Kills the process group of every cell that has not been reaped, without waiting for it; and removes every control group
+/// that a cell has of its own, for which it does wait until nothing is left in it.
 ///
 /// For a harness that is about to exit; a [`CellProcess`](crate::CellProcess) kills its own when dropped.
 pub fn kill_every_cell() {
@@ -15,6 +18,8 @@ pub fn kill_every_cell() {
     for pid in live.iter().filter_map(|raw| Pid::from_raw(*raw)) {
         signal(pid, Signal::KILL);
     }
+    drop(live);
+    quota::remove_every_group();
 }
 
 pub(crate) fn register(leader: Pid) {

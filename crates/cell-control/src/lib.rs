@@ -28,6 +28,9 @@
 //! 4. The process group gets SIGKILL in every case before the runner is reaped, so that worker
 //!    processes which a runner left behind do not survive it.
 //!
+//! A cell that has a control group of its own takes it with it: when the runner is reaped, whatever is left in the group is
+//! killed, and the group removed. See [`ControlGroups`].
+//!
 //! A [`CellProcess`] that is dropped goes to step 3 at once. A harness that is itself killed takes its
 //! cells with it: each runner has SIGKILL as its parent-death signal, and ends when its standard input
 //! closes.
@@ -40,6 +43,7 @@ mod child;
 mod error;
 mod group;
 mod lines;
+mod quota;
 mod runner;
 mod tail;
 
@@ -48,4 +52,5 @@ pub use child::{Child, Reaped};
 pub use error::{CellError, Exit, SignalName};
 pub use group::kill_every_cell;
 pub use lines::Outcome;
+pub use quota::{ControlGroup, ControlGroups, Held, QUOTA_PERIOD, QuotaError, Throttled};
 pub use runner::{Discovery, Problem, Runner, Subject, describe, discover};

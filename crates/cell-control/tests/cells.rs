@@ -15,6 +15,7 @@ const SHORT: Duration = Duration::from_millis(300);
 fn start_with(variant: &str, limits: Limits) -> Result<CellProcess, CellError> {
     let spec = CellSpec {
         cpus: vec![],
+        control_group: None,
         offload_threads: None,
         protocol: PROTOCOL,
         variant: variant.into(),
@@ -166,6 +167,7 @@ fn a_noisy_runner_is_not_blocked() {
 fn a_program_that_is_not_there_is_named() {
     let spec = CellSpec {
         cpus: vec![],
+        control_group: None,
         offload_threads: None,
         protocol: PROTOCOL,
         variant: String::new(),

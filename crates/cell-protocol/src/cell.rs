@@ -1,6 +1,7 @@
 //! The cell that a runner is asked to measure: one variant, one task, every value stated.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use workload::arrivals::Pattern;
@@ -19,6 +20,10 @@ pub struct CellSpec {
     /// The CPUs that the runner's processes may use; empty leaves them as they are.
     #[serde(default)]
     pub cpus: Vec<usize>,
+    /// The directory of the control group that the runner is to join, with all processes that it will start, before it
+    /// starts anything; none leaves it where it is.
+    #[serde(default)]
+    pub control_group: Option<PathBuf>,
     /// The most threads that blocking steps may be offloaded to; none leaves it at what the library has. Only for a
     /// variant that can offload.
     #[serde(default)]

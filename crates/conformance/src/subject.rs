@@ -67,6 +67,7 @@ impl<'a> Subject<'a> {
     pub(crate) fn spec(&self, task: Task, drain: Duration) -> CellSpec {
         CellSpec {
             cpus: vec![],
+            control_group: None,
             offload_threads: None,
             protocol: PROTOCOL,
             variant: self.variant.name.clone(),

@@ -4,8 +4,10 @@ mod arrivals;
 mod serve;
 mod stages;
 
+use std::fs;
 use std::io::{self, Write};
 use std::mem::ManuallyDrop;
+use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,7 @@ use crate::variant::variant;
 
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
     let spec = read_spec()?;
+    join(spec.control_group.as_deref())?;
     pin(&spec.cpus)?;
     let config = config(&spec).checked().map_err(usage)?;
     checked_drain(Duration::from_nanos(spec.drain_ns)).map_err(usage)?;
@@ -64,6 +67,15 @@ fn read_spec() -> anyhow::Result<CellSpec> {
         bail!("the cell speaks protocol {}, this runner {PROTOCOL}", spec.protocol);
     }
     Ok(spec)
+}
+
+/// Moves this process to a control group, and with it all threads and processes that it will start; none leaves it where
+/// it is.
+fn join(group: Option<&Path>) -> anyhow::Result<()> {
+    let Some(group) = group else { return Ok(()) };
+    // 0 is whoever writes it, in whatever namespace of process ids.
+    fs::write(group.join("cgroup.procs"), "0")
+        .with_context(|| format!("the cell asks for the control group {}", group.display()))
 }
 
 /// Keeps this thread, and all threads and processes that it will start, to `cpus`; empty leaves it as it is.

@@ -29,6 +29,8 @@ struct Keeper {
     threads: Option<u64>,
     /// The CPUs that the cell may use.
     cpus: u64,
+    /// For how long they may be used beside the time that the cell takes.
+    ahead: Duration,
 }
 
 impl Keeper {
@@ -53,7 +55,7 @@ impl Keeper {
             BlockingStrategy::InPlace => None,
         };
         let cpus = contestant.place.cpus_usable().map_err(|error| NoFigures::failed(format!("{error:#}")))?;
-        Ok(Keeper { blocker, keep, plan, threads, cpus })
+        Ok(Keeper { blocker, keep, plan, threads, cpus, ahead: contestant.place.ahead() })
     }
 
     /// As many as can go on at one time: computing takes a CPU, and sleeping none.

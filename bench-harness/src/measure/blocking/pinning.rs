@@ -12,6 +12,7 @@ use crate::experiment::{Blocker, Experiment, Keeps, Pinning};
 use crate::matrix::Cell;
 use crate::measure::in_process::{self, Seen};
 use crate::measure::{Bench, NoFigures, cell_id, ns, per};
+use crate::quota;
 use crate::row::{Measured, Row};
 
 /// Of the time that computing is planned for, as much is held to be certain: a processor's speed changes.
@@ -73,6 +74,7 @@ fn figures(
     measured.count("in_flight_peak", result.in_flight_peak);
     in_process::record(&mut measured, result);
     measured.note("bound_by", keeper.limited_by());
+    quota::note(&mut measured, &seen.end);
     // The bound of sleeping is exact; a calibration is as exact as a processor is steady.
     let allowed = match keeper.blocker.keeps {
         Keeps::Block => bound,
@@ -96,7 +98,7 @@ fn figures(
 fn bound(keeper: &Keeper, requests: u64) -> Duration {
     let rounds = little::burst_bound(requests, keeper.keep, keeper.threads);
     let on_cpus = Duration::from_nanos(keeper.cpu_ns(requests) / keeper.cpus.max(1));
-    rounds.max(on_cpus)
+    rounds.max(on_cpus.saturating_sub(keeper.ahead))
 }
 
 #[cfg(test)]
@@ -112,6 +114,7 @@ mod tests {
             plan: "block=100ms".parse().unwrap(),
             threads,
             cpus: 2,
+            ahead: Duration::ZERO,
         }
     }
 
@@ -126,6 +129,11 @@ mod tests {
         // Four threads share two CPUs: no whole rounds.
         assert_eq!(ms(Keeps::Compute, Some(4), 63), 3_150);
         assert_eq!(ms(Keeps::Compute, None, 1), 100);
+        // Of a quota's first and last period, all may be used in a part of it; who has fewer threads than CPUs is not helped.
+        let by_quota =
+            |threads| Keeper { ahead: Duration::from_millis(200), ..keeper(Keeps::Compute, threads) };
+        assert_eq!(bound(&by_quota(Some(4)), 63).as_millis(), 2_950);
+        assert_eq!(bound(&by_quota(Some(1)), 64).as_millis(), 6_400);
         assert_eq!(keeper(Keeps::Compute, Some(512)).limited_by(), "CPUs: 2");
         assert_eq!(keeper(Keeps::Block, Some(200)).limited_by(), "threads that carry handlers out: 200");
         assert_eq!(keeper(Keeps::Compute, Some(1)).limited_by(), "threads that carry handlers out: 1");

@@ -15,6 +15,7 @@ use crate::contestant::Contestant;
 use crate::experiment::{Beside, Experiment, Probe};
 use crate::matrix::Cell;
 use crate::measure::{Bench, NoFigures, cell_id, ns};
+use crate::quota;
 use crate::row::{Measured, Row};
 
 pub(in crate::measure) fn measure(bench: &Bench, cell: &Cell<'_>, beside: Option<Beside>) -> Row {
@@ -163,6 +164,7 @@ fn figures(
         blockers_scheduled: load.map_or(0, |load| load.stream.scheduled(times)),
         regime: demand.regime(),
     };
+    quota::note(&mut measured, &seen.end);
     measured.checks = checks::probe(&known, seen);
     Ok(measured)
 }

@@ -17,6 +17,7 @@ use crate::experiment::Connections;
 use crate::matrix::Cell;
 use crate::measure::serving::{self, Serving, client_failed, counted};
 use crate::measure::{Bench, DRAIN, NoFigures, cell_id, clients, ns, patience};
+use crate::quota;
 use crate::row::{Measured, Row};
 use crate::sample;
 
@@ -136,6 +137,7 @@ fn figures(seen: &Seen) -> Result<Measured, NoFigures> {
     super::surroundings(&mut measured, &seen.before, Some(&seen.after));
     measured.note("slab_of", "both ends of each connection: client and server share one kernel");
     measured.note("client_processes", seen.shards);
+    quota::note(&mut measured, &seen.end);
     measured.checks = checks::open(&seen.open, seen.descriptors);
     measured.checks.extend(checks::line(&seen.looks, &fits));
     measured.checks.extend(audit::server(&seen.end, 0));

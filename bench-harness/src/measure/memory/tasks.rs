@@ -13,6 +13,7 @@ use crate::audit;
 use crate::experiment::Tasks;
 use crate::matrix::Cell;
 use crate::measure::{Bench, NoFigures, Sink, cell_id, in_process, ns};
+use crate::quota;
 use crate::row::{Measured, Row, Status};
 
 /// How long requests of a queue wait in service: longer than any cell, since they are given up with it.
@@ -96,6 +97,7 @@ fn figures(bench: &Bench, cell: &Cell<'_>, wait: Duration, seen: &Seen) -> Resul
     }
     let mut measured = fitted(cell, seen)?;
     measured.note("wait_ns", ns(wait));
+    quota::note(&mut measured, &seen.end);
     let task = ArrivalsTask {
         plan: Plan::new([Step::Wait(wait)]).map_err(|error| NoFigures::failed(error.to_string()))?,
         strategy: BlockingStrategy::Inline,

@@ -106,8 +106,7 @@ impl<'a> Trial<'a> {
             // What is queued is given up at once.
             spec = CellSpec { drain_ns: ns(AT_ONCE), ..spec };
         }
-        let limits = bench.limits();
-        let mut process = CellProcess::start(&cell.contestant.runner, &spec, limits).map_err(none)?;
+        let mut process = bench.start(cell.contestant, &spec).map_err(none)?;
         let began = Instant::now();
         let Watched { before, looks, waiting, after } = self.watch(bench, values, &mut process)?;
         process.go().map_err(none)?;

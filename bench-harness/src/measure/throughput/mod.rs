@@ -16,6 +16,7 @@ use super::{Bench, NoFigures, cell_id, ns, per, serving};
 use crate::contestant::Contestant;
 use crate::experiment::{Closed, Experiment, Open};
 use crate::matrix::Cell;
+use crate::quota;
 use crate::row::{CellId, Measured, Row, Status};
 use window::{Load, Seen};
 
@@ -162,7 +163,10 @@ fn figures(seen: &Seen) -> Measured {
     measured.note("client_cpus", seen.client_cpus.clone());
     if seen.client_cpus == seen.server_cpus {
         measured.note("placement", "server and load client share the one CPU that there is");
+    } else if seen.end.held.as_ref().is_some_and(|held| held.cpus >= seen.server_cpus.len() as u64) {
+        measured.note("placement", "beside the load client's CPU the server has no more than its quota");
     }
+    quota::note(&mut measured, &seen.end);
     measured.histogram("response", &seen.client.response);
     measured.histogram("service", &seen.client.service);
     measured

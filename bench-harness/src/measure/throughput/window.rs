@@ -57,6 +57,7 @@ pub(super) struct Seen {
     pub(super) computing: Computing,
     /// The system calls of a part of the warm-up, or why they cannot be counted.
     pub(super) syscalls: Result<Syscalls, String>,
+    /// Those that the server may run on; of a quota, it has less of their time.
     pub(super) server_cpus: Vec<usize>,
     pub(super) client_cpus: Vec<usize>,
     /// The CPUs that the kernel lets the server use.
@@ -86,7 +87,7 @@ impl Seen {
     /// Of the CPU time that there was for it in the window.
     #[expect(clippy::cast_precision_loss, reason = "nanoseconds of CPU time are far below 2^53")]
     pub(super) fn server_busy_share(&self) -> f64 {
-        let there_was = self.elapsed_ns.max(1) as f64 * self.server_cpus.len().max(1) as f64;
+        let there_was = self.elapsed_ns.max(1) as f64 * self.computing.cpus.max(1) as f64;
         self.usage.cpu_ns() as f64 / there_was
     }
 }

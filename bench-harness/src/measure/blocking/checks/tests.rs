@@ -82,10 +82,10 @@ fn good() -> Seen {
         at_edges: [at(1_001), at(11_002)],
         lag: LoopLag::default(),
         usage: used(11_000 * MS),
-        computing: Computing { rounds_per_us: Some(240.0), cpus: 2 },
+        computing: Computing { rounds_per_us: Some(240.0), cpus: 2, ahead: Duration::ZERO },
         hiccups: Hiccups::default(),
         clients_go_first: true,
-        end: End { stopped, usage: used(11_600 * MS), rss_max_bytes: 1 },
+        end: End { stopped, usage: used(11_600 * MS), rss_max_bytes: 1, held: None },
     }
 }
 
@@ -100,6 +100,7 @@ fn keeper(keeps: Keeps) -> Keeper {
         plan: plan.parse().unwrap(),
         threads: Some(2),
         cpus: 2,
+        ahead: Duration::ZERO,
     }
 }
 
