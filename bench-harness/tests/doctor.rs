@@ -56,6 +56,7 @@ fn limits_and_noise_are_told() {
     let descriptors = of("open descriptors of a process");
     let soft = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     assert_eq!(descriptors["values"]["soft"].as_u64(), soft);
+    assert!(of("CPU quota of a cell")["values"]["can be set"].is_boolean());
     for limit in limits {
         assert!(limit["caps"].is_string() && limit["raise"].is_string(), "{limit:#}");
     }

@@ -303,7 +303,7 @@ fn waits(machine: &Machine) -> Limit {
     )
 }
 
-fn limit<const N: usize>(
+pub(super) fn limit<const N: usize>(
     name: &'static str,
     values: [(&str, Value); N],
     caps: impl Into<String>,

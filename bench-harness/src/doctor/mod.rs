@@ -2,6 +2,7 @@
 
 mod limits;
 mod noise;
+mod quota;
 
 use std::io;
 use std::time::Duration;
@@ -30,7 +31,9 @@ const LISTEN: Duration = Duration::from_secs(2);
 pub(crate) fn examine(machine: &Machine, duration: Duration) -> io::Result<Examination> {
     let noise = NoiseNow::listen(duration)?;
     let busy = noise.reasons(machine.cpus);
-    Ok(Examination { limits: limits::of(machine), noise, busy })
+    let mut limits = limits::of(machine);
+    limits.push(quota::of(&crate::quota::find(1)));
+    Ok(Examination { limits, noise, busy })
 }
 
 /// Listens to the machine, and refuses to go on where it is busy.

@@ -11,6 +11,7 @@ use serde_json::Value;
 mod deaths;
 mod endings;
 mod memory;
+mod quota;
 mod ramps;
 mod throughput;
 
