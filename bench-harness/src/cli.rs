@@ -183,7 +183,7 @@ pub(crate) struct Values {
     /// Repeat every cell on so many CPUs: 1,2 tells what one CPU changes; by default on all that this process may use
     #[arg(long, value_delimiter = ',', value_name = "COUNTS")]
     pub(crate) cpus: Vec<usize>,
-    /// How cells are kept to these; affinity,quota has a cell for each
+    /// How cells are kept to these, by default by affinity; affinity,quota has a cell for each
     #[arg(
         long,
         value_enum,

@@ -58,7 +58,8 @@ impl Glimpse {
     /// Counts what the runner has and uses until all requests should be waiting, and takes the sample then.
     pub(super) fn look(&mut self, bench: &Bench, watched: &Watched<'_>) {
         let runner = watched.cell.pid();
-        let cpu = || CpuAccount::read(&sample::members(runner), watched.clients);
+        let cpu =
+            || CpuAccount::read(&sample::members(runner), watched.cell.control_group(), watched.clients);
         bench.interrupt.sleep_until(watched.begin);
         let before = cpu();
         while Instant::now() < watched.all_wait

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use cell_control::ControlGroup;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use crate::cpu_time::CpuTimes;
 #[derive(Clone, Debug)]
 pub(crate) struct CpuAccount {
     at: Instant,
-    /// Of the CPUs that the runner may use.
+    /// Of the CPUs that the runner may use; of a quota, there are as many as it is of.
     runner_cpus: Cpus,
     /// Of the CPUs that the clients, and this process, may use.
     client_cpus: Cpus,
@@ -24,6 +25,8 @@ pub(crate) struct CpuAccount {
     /// Of each client.
     clients_ns: Vec<Option<u64>>,
     throttled_periods: Option<u64>,
+    /// Of the control group that the runner has of its own.
+    runner_throttled_periods: Option<u64>,
 }
 
 /// Some CPUs, and how long they have been idle.
@@ -52,21 +55,26 @@ pub(crate) struct CpuUse {
 const WINDOW_MIN: Duration = Duration::from_millis(50);
 
 impl CpuAccount {
-    /// Looks at the processes of a runner, its leader first, and at the clients of a load.
-    pub(crate) fn read(runner: &[u32], clients: &[u32]) -> CpuAccount {
+    /// Looks at the processes of a runner, its leader first, at its quota, and at the clients of a load.
+    pub(crate) fn read(runner: &[u32], quota: Option<&ControlGroup>, clients: &[u32]) -> CpuAccount {
         let times = CpuTimes::read();
         let cpus = |pid: Option<u32>| {
             let pid = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
             sched_getaffinity(pid)
                 .map_or_else(|_| Cpus::default(), |allowed| Cpus::of(&allowed, times.as_ref()))
         };
+        let mut runner_cpus = cpus(runner.first().copied());
+        runner_cpus.count = runner_cpus.count.min(quota.map_or(u64::MAX, ControlGroup::cpus));
         CpuAccount {
             at: Instant::now(),
-            runner_cpus: cpus(runner.first().copied()),
+            runner_cpus,
             client_cpus: cpus(None),
             runner_ns: runner.iter().filter_map(|pid| used_ns(*pid)).sum(),
             clients_ns: clients.iter().map(|pid| on_cpu_ns(*pid)).collect(),
             throttled_periods: Group::read(Path::new("/")).throttled_periods,
+            runner_throttled_periods: quota
+                .and_then(ControlGroup::throttled)
+                .map(|throttled| throttled.throttled_periods),
         }
     }
 
@@ -78,7 +86,8 @@ impl CpuAccount {
         }
         let one = window.as_secs_f64() * 1e9;
         let was_throttled = self.throttled_periods > earlier.throttled_periods;
-        let idle_share = |now: Cpus, then: Cpus| {
+        let runner_was = was_throttled || self.runner_throttled_periods > earlier.runner_throttled_periods;
+        let idle_share = |now: Cpus, then: Cpus, was_throttled: bool| {
             let idle = now.share(now.idle_ns?.saturating_sub(then.idle_ns?), one)?;
             Some(if was_throttled { 0.0 } else { idle.min(1.0) })
         };
@@ -86,10 +95,10 @@ impl CpuAccount {
         let clients: Vec<u64> =
             clients.filter_map(|(now, then)| Some((*now)?.saturating_sub((*then)?))).collect();
         Some(CpuUse {
-            idle_share: idle_share(self.runner_cpus, earlier.runner_cpus)?,
+            idle_share: idle_share(self.runner_cpus, earlier.runner_cpus, runner_was)?,
             runner_share: self.runner_cpus.share(self.runner_ns.saturating_sub(earlier.runner_ns), one)?,
             clients_share: self.client_cpus.share(clients.iter().sum(), one)?,
-            clients_idle_share: idle_share(self.client_cpus, earlier.client_cpus)?,
+            clients_idle_share: idle_share(self.client_cpus, earlier.client_cpus, was_throttled)?,
             client_of_one_cpu: clients.into_iter().max().map(|most| as_f64(most) / one),
         })
     }
@@ -149,6 +158,7 @@ mod tests {
             runner_ns: runner_ms * 1_000_000,
             clients_ns: vec![Some(0), Some(client_ms * 1_000_000)],
             throttled_periods: Some(0),
+            runner_throttled_periods: None,
         }
     }
 
@@ -166,6 +176,10 @@ mod tests {
         let held_back = CpuAccount { throttled_periods: Some(1), ..at(1_100, 500, 500, 600) };
         let used = held_back.since(&at(100, 0, 100, 0)).unwrap();
         assert_eq!((used.idle_share, used.clients_idle_share), (0.0, 0.0));
+        // A quota of the runner's own holds nobody else back.
+        let by_quota = |periods, account| CpuAccount { runner_throttled_periods: Some(periods), ..account };
+        let used = by_quota(1, at(1_100, 500, 500, 600)).since(&by_quota(0, at(100, 0, 100, 0))).unwrap();
+        assert_eq!((used.idle_share, used.clients_idle_share), (0.0, 0.25));
     }
 
     #[test]
@@ -182,12 +196,12 @@ mod tests {
     #[test]
     fn a_thread_that_spins_is_seen() {
         let own = [std::process::id()];
-        let before = CpuAccount::read(&own, &[]);
+        let before = CpuAccount::read(&own, None, &[]);
         let end = Instant::now() + Duration::from_millis(150);
         while Instant::now() < end {
             std::hint::spin_loop();
         }
-        let used = CpuAccount::read(&own, &[]).since(&before).unwrap();
+        let used = CpuAccount::read(&own, None, &[]).since(&before).unwrap();
         // Others may have taken a CPU meanwhile, so that a part of it is all that is sure.
         assert!(used.runner_share > 0.0 && used.idle_share < 1.0, "{used:?}");
     }
