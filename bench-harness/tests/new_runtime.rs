@@ -126,6 +126,7 @@ impl Scratch {
             Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in the build directory");
         let built = Command::new("cargo")
             .args(["build", "--offline", "--locked", "--quiet", "-p", "runtime-made-up"])
+            .args(["--bins", "--bench", "primitives"])
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.built)
             .env("CARGO_BUILD_BUILD_DIR", build_directory)

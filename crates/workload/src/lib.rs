@@ -13,8 +13,10 @@ mod lag;
 mod math;
 pub mod pipeline;
 mod plan;
+mod primitive;
 
 pub use counts::{RequestCounts, ServerCounts};
 pub use job::{Answer, BlockingStrategy, Job, Progress, UnknownStrategy};
 pub use lag::{LAG_CLASSES, LAG_TICK, LoopLag, lag_class};
 pub use plan::{Plan, PlanError, ROUNDS_MAX, STEPS_MAX, Step, WAIT_MAX};
+pub use primitive::{CHANNEL_CAPACITY, Primitive, SPAWN_BATCH, batches, wait};

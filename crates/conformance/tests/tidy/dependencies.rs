@@ -41,7 +41,7 @@ pub(crate) const RULES: &[Rule] = &[
 ];
 
 /// Crates that must hold no runtime: the parent side, and what children and parent share.
-const WITHOUT_RUNTIME: [&str; 9] = [
+const WITHOUT_RUNTIME: [&str; 10] = [
     "bench-harness",
     "cell-control",
     "cell-protocol",
@@ -49,6 +49,7 @@ const WITHOUT_RUNTIME: [&str; 9] = [
     "execution-model",
     "load-driver",
     "prediction",
+    "primitive-benches",
     "statistics",
     "workload",
 ];

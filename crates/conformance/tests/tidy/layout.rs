@@ -4,8 +4,9 @@ use crate::Rule;
 use crate::tree::{Tree, code};
 
 const MAIN_LINES_MAX: usize = 25;
-const FILES: [&str; 7] = [
+const FILES: [&str; 8] = [
     "README.md",
+    "benches/primitives.rs",
     "src/blocking.rs",
     "src/handler.rs",
     "src/main.rs",
@@ -22,6 +23,7 @@ pub(crate) const RULES: &[Rule] = &[
         planted: &[
             ("crates/runtime-x/Cargo.toml", ""),
             ("crates/runtime-x/README.md", ""),
+            ("crates/runtime-x/benches/primitives.rs", ""),
             ("crates/runtime-x/src/handler.rs", ""),
             ("crates/runtime-x/src/main.rs", ""),
             ("crates/runtime-x/src/runtime.rs", ""),
