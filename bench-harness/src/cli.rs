@@ -58,6 +58,9 @@ pub(crate) enum Command {
     Report {
         /// The directory of the run
         directory: PathBuf,
+        /// Take the figures of the primitives from Criterion's directory into the run's: target/criterion, after cargo bench
+        #[arg(long, value_name = "DIR")]
+        benches: Option<PathBuf>,
     },
     /// Say what the laws predict for given values; nothing is measured
     Predict(Predict),

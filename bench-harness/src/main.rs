@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 mod aa;
 mod audit;
+mod benches;
 mod cgroup;
 mod cli;
 mod cmd;

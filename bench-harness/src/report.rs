@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::benches::Benches;
 use crate::contestant::FLOOR;
 use crate::environment::Run;
 use crate::experiment::Experiment;
@@ -14,8 +15,10 @@ mod blocking;
 mod capacity;
 mod columns;
 mod findings;
+mod literature;
 mod machine;
 mod memory;
+mod primitives;
 mod throughput;
 mod ties;
 
@@ -29,8 +32,8 @@ pub(crate) struct Section {
     pub(crate) table: Table,
 }
 
-/// The report of a run, as Markdown.
-pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
+/// The report of a run, as Markdown, with the figures of the primitives where the run has any.
+pub(crate) fn markdown(run: &Run, groups: &[Group], benches: Option<&Benches>) -> String {
     let mut text = format!("# {}\n\n", run.experiments.join(", "));
     let warnings = warnings(run, groups);
     for warning in &warnings {
@@ -44,13 +47,14 @@ pub(crate) fn markdown(run: &Run, groups: &[Group]) -> String {
     for finding in findings {
         let _ = writeln!(text, "* {}", sentence(&finding));
     }
-    for section in sections(groups) {
+    for section in sections(groups, benches) {
         let _ = write!(text, "\n## {}\n\n{}", section.title, section.table.markdown());
     }
     text.push('\n');
     text.push_str(HOW_TO_READ);
     text.push_str(memory::how_to_read(groups));
     text.push_str(blocking::how_to_read(groups));
+    text.push_str(&primitives::how_to_read(benches));
     text.push('\n');
     text.push_str(&machine::markdown(run));
     text
@@ -74,12 +78,13 @@ the true median between it with the probability beside it, of 90 % or more; of f
 the largest, which have less. n = 1 says nothing of the spread.
 ";
 
-/// The tables of a run, in the order of the experiments.
-pub(crate) fn sections(groups: &[Group]) -> Vec<Section> {
+/// The tables of a run, in the order of the experiments, and those of the primitives.
+pub(crate) fn sections(groups: &[Group], benches: Option<&Benches>) -> Vec<Section> {
     let mut sections = capacity::sections(groups);
     sections.extend(memory::sections(groups));
     sections.extend(blocking::sections(groups));
     sections.extend(throughput::sections(groups));
+    sections.extend(primitives::sections(benches));
     sections.retain(|section| !section.table.is_empty());
     sections
 }

@@ -7,16 +7,18 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde::Serialize;
 
+use crate::benches::Benches;
 use crate::environment::Run;
 use crate::exit::usage;
 use crate::row::Row;
 
 mod read;
 
-pub(crate) use read::read;
+pub(crate) use read::{read, read_benches};
 
 const RUN: &str = "run.json";
 const ROWS: &str = "cells.jsonl";
+const BENCHES: &str = "benches.json";
 
 /// A run's directory, open for rows.
 #[derive(Debug)]
@@ -90,6 +92,11 @@ pub(crate) fn write_json(directory: &Path, name: &str, value: &impl Serialize) -
 /// Writes `run.json`.
 pub(crate) fn write_run(directory: &Path, run: &Run) -> anyhow::Result<()> {
     write_json(directory, RUN, run)
+}
+
+/// Writes `benches.json`.
+pub(crate) fn write_benches(directory: &Path, benches: &Benches) -> anyhow::Result<()> {
+    write_json(directory, BENCHES, benches)
 }
 
 /// Writes a file whole: a temporary one beside it, then renamed. Where that fails, what was there before stays, and the

@@ -27,7 +27,7 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::Verify(arguments) => verify::run(&cli, arguments),
         Command::Cell(arguments) => cell::run(&cli, arguments),
         Command::Serve(arguments) => serve::run(&cli, arguments),
-        Command::Report { directory } => report::run(&cli, directory),
+        Command::Report { directory, benches } => report::run(&cli, directory, benches.as_deref()),
         Command::Predict(arguments) => predict::run(&cli, arguments),
         Command::Load(arguments) => load::run(&cli, arguments),
         Command::LoadShard => measure::shard(),

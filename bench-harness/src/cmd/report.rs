@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use crate::benches::Benches;
 use crate::cli::Cli;
 use crate::environment::Run;
 use crate::exit::Ending;
@@ -12,38 +13,53 @@ use crate::report;
 use crate::store;
 use crate::summary::{self, Entry, Group};
 
-pub(super) fn run(cli: &Cli, directory: &Path) -> anyhow::Result<Ending> {
+pub(super) fn run(cli: &Cli, directory: &Path, benches: Option<&Path>) -> anyhow::Result<Ending> {
+    if let Some(criterion) = benches {
+        let benches = Benches::collect(criterion)?;
+        // Only a run's directory gains a file.
+        store::read(directory)?;
+        store::write_benches(directory, &benches)?;
+    }
     write_and_print(cli, directory)?;
     Ok(Ending::Done)
 }
 
+/// What a report is made from.
+pub(super) struct Parts {
+    run: Run,
+    groups: Vec<Group>,
+    benches: Option<Benches>,
+}
+
 /// Writes `summary.json` and `report.md`, and hands back what they were made from.
-pub(super) fn write(directory: &Path) -> anyhow::Result<(Run, Vec<Group>)> {
+pub(super) fn write(directory: &Path) -> anyhow::Result<Parts> {
     let (run, rows) = store::read(directory)?;
     let groups = summary::groups(&run, &rows);
+    let benches = store::read_benches(directory)?;
     store::write_json(directory, "summary.json", &summary::entries(&groups))?;
-    store::write(directory, "report.md", &report::markdown(&run, &groups))?;
-    Ok((run, groups))
+    store::write(directory, "report.md", &report::markdown(&run, &groups, benches.as_ref()))?;
+    Ok(Parts { run, groups, benches })
 }
 
 /// Writes them, and prints the comparison in the format that was asked for.
 pub(super) fn write_and_print(cli: &Cli, directory: &Path) -> anyhow::Result<()> {
-    let (run, groups) = write(directory)?;
-    let entries = summary::entries(&groups);
-    for warning in report::warnings(&run, &groups) {
+    let parts = write(directory)?;
+    let entries = summary::entries(&parts.groups);
+    for warning in report::warnings(&parts.run, &parts.groups) {
         output::tell(format_args!("warning: {warning}"));
     }
     match cli.format {
-        Format::Text => output::print(&text(directory, &run, &groups, cli.color.on_stdout()))?,
+        Format::Text => output::print(&text(directory, &parts, cli.color.on_stdout()))?,
         Format::Json => output::print_json(&entries)?,
         Format::Csv => output::print(&Entry::table(&entries).csv())?,
     }
     Ok(())
 }
 
-fn text(directory: &Path, run: &Run, groups: &[Group], bold: bool) -> String {
+fn text(directory: &Path, parts: &Parts, bold: bool) -> String {
+    let Parts { run, groups, benches } = parts;
     let mut text = String::new();
-    for section in report::sections(groups) {
+    for section in report::sections(groups, benches.as_ref()) {
         let _ = writeln!(text, "{}\n\n{}", section.title, section.table.text(bold));
     }
     for finding in [report::findings(groups), report::ties(run, groups)].concat() {

@@ -13,6 +13,7 @@ use crate::row::{CellId, FORMAT, Measured, Row};
 use crate::summary;
 
 mod memory;
+mod primitives;
 
 fn run() -> Run {
     let runtime = |name: &str, variants: &[&str]| Description {
@@ -182,14 +183,14 @@ fn rows() -> Vec<Row> {
 fn the_report_of_every_kind_of_row() {
     let run = run();
     let groups = summary::groups(&run, &rows());
-    insta::assert_snapshot!(markdown(&run, &groups));
+    insta::assert_snapshot!(markdown(&run, &groups, None));
 }
 
 #[test]
 fn a_run_without_rows_says_so() {
     let mut run = run();
     run.partial = true;
-    let text = markdown(&run, &[]);
+    let text = markdown(&run, &[], None);
     assert!(text.contains("the run was interrupted") && text.contains("no cell has figures"), "{text}");
 }
 

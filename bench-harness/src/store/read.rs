@@ -6,7 +6,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{ROWS, RUN};
+use super::{BENCHES, ROWS, RUN};
+use crate::benches::Benches;
 use crate::environment::Run;
 use crate::exit::usage;
 use crate::row::{FORMAT, Row};
@@ -49,6 +50,20 @@ pub(crate) fn read(directory: &Path) -> anyhow::Result<(Run, Vec<Row>)> {
     }
     run.warnings.extend(keep_last(&mut rows));
     Ok((run, rows))
+}
+
+/// Reads the figures of the primitives, where the run's directory has any.
+///
+/// # Errors
+///
+/// A usage error where they are damaged, or of another format.
+pub(crate) fn read_benches(directory: &Path) -> anyhow::Result<Option<Benches>> {
+    let path = directory.join(BENCHES);
+    match fs::read(&path) {
+        Ok(text) => parse(&text, &path.display().to_string()).map(Some),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(usage(format!("cannot read {}: {error}", path.display()))),
+    }
 }
 
 fn parse<T: for<'de> Deserialize<'de>>(text: &[u8], at: &str) -> anyhow::Result<T> {

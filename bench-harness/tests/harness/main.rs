@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+mod benches;
 mod deaths;
 mod endings;
 mod memory;
