@@ -125,7 +125,10 @@ fn figures(
     measured.count("probes", response.count());
     measured.percentile("probe_p50_ns", response, Percentile::P50);
     measured.percentile("probe_p99_ns", response, Percentile::P99);
-    measured.percentile("probe_p999_ns", response, Percentile::P999);
+    match checks::tail_is_the_clients(seen) {
+        None => measured.percentile("probe_p999_ns", response, Percentile::P999),
+        Some(reason) => measured.note("probe_p999_left_out", reason),
+    }
     measured.count("probe_max_ns", response.max_ns().unwrap_or(0));
     let held_ns = ns(values.probe.least_duration() + values.held_after);
     measured.metric("probe_held_share", share(response.count_above_ns(held_ns), response.count()));
