@@ -131,7 +131,11 @@ pub(super) fn tail_is_the_clients(seen: &Seen) -> Option<String> {
     let stall = seen.hiccups.stalls.as_ref().and_then(|stalls| stalls.quantile_ns(Percentile::P999.share()));
     let allowed = LAG_ALLOWED_NS.max(stall.map_or(0.0, |ns| figure(ns).get())).max(response * LAG_SHARE_MAX);
     (lag > allowed).then(|| {
-        format!("the client's own send lag is {} there, and {} is allowed", format::ns(lag), format::ns(allowed))
+        format!(
+            "the client's own send lag is {} there, and {} is allowed",
+            format::ns(lag),
+            format::ns(allowed)
+        )
     })
 }
 
