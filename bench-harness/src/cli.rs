@@ -54,7 +54,7 @@ pub(crate) enum Command {
     Cell(Cell),
     /// Serve HTTP with one runtime, for any load tool
     Serve(Serve),
-    /// Write summary.json and report.md of a run again, from its rows
+    /// Write summary.json, cells.csv and the reports of a run again, from its rows
     Report {
         /// The directory of the run
         directory: PathBuf,

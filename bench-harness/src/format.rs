@@ -56,6 +56,11 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(escaped).collect())
 }
 
+/// Words with a lower bound marked as print has it, where more than ASCII can be shown.
+pub(crate) fn signs(text: &str) -> String {
+    text.replace(">=", "\u{2265}")
+}
+
 /// `9.66 KiB`, with four digits that count.
 pub(crate) fn bytes(bytes: f64) -> String {
     const KIB: f64 = 1_024.0;

@@ -1,4 +1,6 @@
-//! `report.md`: what was found first, then the tables, then the machine and the command.
+//! The reports of a run: what was found first, then the tables and charts, then the machine and the command.
+//!
+//! Sentences, tables and charts are values, computed once by each study; `report.md` and `report.html` render them.
 
 use std::fmt::Write;
 
@@ -7,23 +9,48 @@ use crate::contestant::FLOOR;
 use crate::environment::Run;
 use crate::experiment::Experiment;
 use crate::format::{count, metric, ns, printable, whole};
-use crate::row::Status;
+use crate::row::{Row, Status};
 use crate::summary::Group;
 use crate::table::Table;
 
 mod blocking;
+mod bounds;
 mod capacity;
+mod cells;
+mod chart;
 mod columns;
+mod curves;
+mod decision;
 mod findings;
+mod html;
 mod literature;
 mod machine;
 mod memory;
 mod primitives;
+mod study;
 mod throughput;
 mod ties;
 
+pub(crate) use cells::csv;
+pub(crate) use decision::Decision;
 pub(crate) use findings::{findings, warnings};
+pub(crate) use html::html;
 pub(crate) use ties::ties;
+
+use study::{STUDIES, Study, headlines};
+
+/// The title of the decision table.
+const DECISION: &str = "Every variant, side by side";
+
+/// Everything that a report is made from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Data<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) rows: &'a [Row],
+    pub(crate) groups: &'a [Group],
+    /// What `cargo bench` measured, where that was brought in.
+    pub(crate) benches: Option<&'a Benches>,
+}
 
 /// A table with its title.
 #[derive(Clone, Debug)]
@@ -32,32 +59,39 @@ pub(crate) struct Section {
     pub(crate) table: Table,
 }
 
-/// The report of a run, as Markdown, with the figures of the primitives where the run has any.
-pub(crate) fn markdown(run: &Run, groups: &[Group], benches: Option<&Benches>) -> String {
+/// The report of a run, as Markdown.
+pub(crate) fn markdown(data: &Data<'_>) -> String {
+    let Data { run, groups, .. } = *data;
     let mut text = format!("# {}\n\n", run.experiments.join(", "));
-    let warnings = warnings(run, groups);
-    for warning in &warnings {
+    for warning in &all_warnings(run, groups) {
         let _ = writeln!(text, "> **Warning:** {}\n", sentence(warning));
     }
     text.push_str("## What was found\n\n");
-    let findings = [findings(groups), ties(run, groups)].concat();
+    let findings = [headlines(groups), findings(groups), ties(run, groups)].concat();
     if findings.is_empty() {
         text.push_str("Nothing: no cell has figures.\n");
     }
     for finding in findings {
         let _ = writeln!(text, "* {}", sentence(&finding));
     }
-    for section in sections(groups, benches) {
+    let decision = Decision::of(run, groups);
+    if !decision.lines.is_empty() {
+        let _ = write!(text, "\n## {DECISION}\n\n{}", decision.markdown());
+    }
+    for section in sections(data) {
         let _ = write!(text, "\n## {}\n\n{}", section.title, section.table.markdown());
     }
     text.push('\n');
     text.push_str(HOW_TO_READ);
-    text.push_str(memory::how_to_read(groups));
-    text.push_str(blocking::how_to_read(groups));
-    text.push_str(&primitives::how_to_read(benches));
+    STUDIES.iter().for_each(|study| text.push_str(&(study.how_to_read)(data)));
     text.push('\n');
     text.push_str(&machine::markdown(run));
     text
+}
+
+/// What a reader must know before any figure: of the run, and of figures that are lower bounds.
+fn all_warnings(run: &Run, groups: &[Group]) -> Vec<String> {
+    warnings(run, groups).into_iter().chain(bounds::lower_bounds(groups)).collect()
 }
 
 /// A sentence in Markdown, in which a runner's words may stand: on one line, and with no tag.
@@ -78,13 +112,14 @@ the true median between it with the probability beside it, of 90 % or more; of f
 the largest, which have less. n = 1 says nothing of the spread.
 ";
 
-/// The tables of a run, in the order of the experiments, and those of the primitives.
-pub(crate) fn sections(groups: &[Group], benches: Option<&Benches>) -> Vec<Section> {
-    let mut sections = capacity::sections(groups);
-    sections.extend(memory::sections(groups));
-    sections.extend(blocking::sections(groups));
-    sections.extend(throughput::sections(groups));
-    sections.extend(primitives::sections(benches));
+/// The tables of a run, in the order of the experiments.
+pub(crate) fn sections(data: &Data<'_>) -> Vec<Section> {
+    STUDIES.iter().flat_map(|study| of_study(study, data)).collect()
+}
+
+/// Those of one study that have rows.
+fn of_study(study: &Study, data: &Data<'_>) -> Vec<Section> {
+    let mut sections = (study.sections)(data);
     sections.retain(|section| !section.table.is_empty());
     sections
 }

@@ -90,6 +90,14 @@ pub(crate) struct Measured {
     pub(crate) checks: Vec<Check>,
 }
 
+/// Parameters in one field of a table: `requests=10000 warm=false`.
+pub(crate) fn params_text(params: &BTreeMap<String, Value>) -> String {
+    let each = params.iter().map(|(name, value)| {
+        format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    });
+    each.collect::<Vec<_>>().join(" ")
+}
+
 impl Row {
     /// A row with figures, which is invalid where a check failed.
     pub(crate) fn measured(cell: CellId, repetition: u32, measured: Measured) -> Row {

@@ -1,6 +1,6 @@
 //! From rows to a summary: per cell and metric the median and the interval over repetitions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use statistics::{Interval, Level, Sample, median_interval};
 
 use crate::environment::Run;
 use crate::experiment::Experiment;
-use crate::row::{CellId, Figure, Row, Status};
+use crate::row::{CellId, Figure, Row, Status, params_text};
 use crate::table::Table;
 
 /// All repetitions of one cell.
@@ -28,6 +28,10 @@ pub(crate) struct Group {
     pub(crate) is_mixed: bool,
     /// Of the repetition that is nearest to the median.
     pub(crate) evidence: BTreeMap<String, Value>,
+    /// Where it stands among the groups of a run, from 1.
+    pub(crate) number: usize,
+    /// Where its rows stand among those of the run.
+    pub(crate) rows: Vec<usize>,
 }
 
 /// A figure over repetitions. The sample is the repetition, not the request.
@@ -118,6 +122,11 @@ impl Group {
         Some(Bounds { low, high, coverage: figure("coverage")?, is_of_fit: true })
     }
 
+    /// What its rows are found by in a report.
+    pub(crate) fn anchor(&self) -> String {
+        format!("cell-{}", self.number)
+    }
+
     /// A parameter that is a whole number.
     pub(crate) fn param(&self, name: &str) -> Option<u64> {
         self.cell.params.get(name)?.as_u64()
@@ -126,15 +135,21 @@ impl Group {
 
 /// Groups rows by cell: experiments in their order, runtimes as the run lists them, parameters ascending.
 pub(crate) fn groups(run: &Run, rows: &[Row]) -> Vec<Group> {
-    let mut cells: Vec<CellId> = Vec::new();
-    for row in rows {
-        let cell = row.cell();
-        if !cells.contains(&cell) {
-            cells.push(cell);
-        }
+    // By a key that can be hashed: a run may have thousands of cells.
+    let mut places: HashMap<(&str, &str, &str, String), usize> = HashMap::new();
+    let mut cells: Vec<(CellId, Vec<usize>)> = Vec::new();
+    for (index, row) in rows.iter().enumerate() {
+        let params = serde_json::json!(row.params).to_string();
+        let key = (row.experiment.as_str(), row.runtime.as_str(), row.variant.as_str(), params);
+        let place = *places.entry(key).or_insert_with(|| {
+            cells.push((row.cell(), Vec::new()));
+            cells.len() - 1
+        });
+        cells[place].1.push(index);
     }
-    cells.sort_by_cached_key(|cell| rank(run, cell));
-    cells.into_iter().map(|cell| group(run, rows, cell)).collect()
+    cells.sort_by_cached_key(|(cell, _)| rank(run, cell));
+    let numbered = cells.into_iter().zip(1..);
+    numbered.map(|((cell, indices), number)| group(run, rows, cell, indices, number)).collect()
 }
 
 /// The entries of `summary.json`.
@@ -166,14 +181,11 @@ impl Entry {
         ]);
         let figure = |figure: Option<Figure>| figure.map(|figure| figure.to_string()).unwrap_or_default();
         for entry in entries {
-            let params = entry.params.iter().map(|(name, value)| {
-                format!("{name}={}", value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            });
             table.push(vec![
                 entry.experiment.clone(),
                 entry.runtime.clone(),
                 entry.variant.clone(),
-                params.collect::<Vec<_>>().join(" "),
+                params_text(&entry.params),
                 entry.metric.clone().unwrap_or_default(),
                 figure(entry.median),
                 figure(entry.ci_low),
@@ -220,8 +232,8 @@ fn of_group(group: &Group) -> Vec<Entry> {
     group.metrics.iter().map(|(name, spread)| entry(Some(name), Some(*spread))).collect()
 }
 
-fn group(run: &Run, rows: &[Row], cell: CellId) -> Group {
-    let all: Vec<&Row> = rows.iter().filter(|row| row.cell() == cell).collect();
+fn group(run: &Run, rows: &[Row], cell: CellId, indices: Vec<usize>, number: usize) -> Group {
+    let all: Vec<&Row> = indices.iter().map(|index| &rows[*index]).collect();
     // A repetition that was cut short says nothing, unless there is no other.
     let finished: Vec<&Row> = all.iter().copied().filter(|row| row.status != Status::Partial).collect();
     let told = if finished.is_empty() { all } else { finished };
@@ -266,6 +278,8 @@ fn group(run: &Run, rows: &[Row], cell: CellId) -> Group {
         evidence: typical.map(|row| row.evidence.clone()).unwrap_or_default(),
         metrics,
         cell,
+        number,
+        rows: indices,
     }
 }
 

@@ -7,17 +7,40 @@ use crate::format::printable;
 pub(crate) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// What each row was told from, where it can be looked up.
+    anchors: Vec<Option<String>>,
 }
 
 impl Table {
     pub(crate) fn new(header: &[&str]) -> Table {
-        Table { header: header.iter().map(|name| (*name).to_owned()).collect(), rows: Vec::new() }
+        Table {
+            header: header.iter().map(|name| (*name).to_owned()).collect(),
+            rows: Vec::new(),
+            anchors: Vec::new(),
+        }
     }
 
     /// Adds a row, which has as many cells as the header. Control characters become text, so that a cell is one line.
     pub(crate) fn push(&mut self, row: Vec<String>) {
         debug_assert_eq!(row.len(), self.header.len(), "{row:?}");
         self.rows.push(row.iter().map(|cell| printable(cell).into_owned()).collect());
+        self.anchors.push(None);
+    }
+
+    /// Says where the last row was told from.
+    pub(crate) fn told_from(&mut self, anchor: String) {
+        if let Some(last) = self.anchors.last_mut() {
+            *last = Some(anchor);
+        }
+    }
+
+    pub(crate) fn header(&self) -> &[String] {
+        &self.header
+    }
+
+    /// Each row, and what it was told from.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&[String], Option<&str>)> {
+        self.rows.iter().map(Vec::as_slice).zip(self.anchors.iter().map(Option::as_deref))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -53,16 +76,11 @@ impl Table {
 
     /// RFC 4180, with a header.
     pub(crate) fn csv(&self) -> String {
-        let quoted = |cell: &String| {
-            let special = cell.contains(['"', ',', '\n', '\r']);
-            if special { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.clone() }
-        };
-        let line = |row: &Vec<String>| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\r\n";
-        std::iter::once(&self.header).chain(&self.rows).map(line).collect()
+        std::iter::once(&self.header).chain(&self.rows).map(|row| csv_line(row)).collect()
     }
 
     /// A column of words, not figures, is aligned to the left.
-    fn is_left(&self, column: usize) -> bool {
+    pub(crate) fn is_left(&self, column: usize) -> bool {
         let is_figure = |row: &Vec<String>| {
             let first = row[column].trim_start_matches(['>', '=', ' ']).chars().next();
             first.is_none_or(|first| first.is_ascii_digit() || first == '-')
@@ -77,6 +95,20 @@ impl Table {
         };
         (0..self.header.len()).map(column).collect()
     }
+}
+
+/// A line of CSV with its end, as RFC 4180 has it.
+pub(crate) fn csv_line(cells: &[impl AsRef<str>]) -> String {
+    let mut line = String::new();
+    for (column, cell) in cells.iter().map(AsRef::as_ref).enumerate() {
+        line.push_str(if column == 0 { "" } else { "," });
+        if cell.contains(['"', ',', '\n', '\r']) {
+            line.extend(["\"", &cell.replace('"', "\"\""), "\""]);
+        } else {
+            line.push_str(cell);
+        }
+    }
+    line + "\r\n"
 }
 
 /// Words in a cell of Markdown: a bar would end it, a backslash could take the bar's escape away, and a bracket could

@@ -9,7 +9,8 @@ use crate::environment::Run;
 use crate::exit::Ending;
 use crate::format::printable;
 use crate::output::{self, Format};
-use crate::report;
+use crate::report::{self, Data};
+use crate::row::Row;
 use crate::store;
 use crate::summary::{self, Entry, Group};
 
@@ -27,18 +28,27 @@ pub(super) fn run(cli: &Cli, directory: &Path, benches: Option<&Path>) -> anyhow
 /// What a report is made from.
 pub(super) struct Parts {
     run: Run,
+    rows: Vec<Row>,
     groups: Vec<Group>,
     benches: Option<Benches>,
 }
 
-/// Writes `summary.json` and `report.md`, and hands back what they were made from.
+impl Parts {
+    fn data(&self) -> Data<'_> {
+        Data { run: &self.run, rows: &self.rows, groups: &self.groups, benches: self.benches.as_ref() }
+    }
+}
+
+/// Writes `summary.json`, `cells.csv`, `report.md` and `report.html`, and hands back what they were made from.
 pub(super) fn write(directory: &Path) -> anyhow::Result<Parts> {
     let (run, rows) = store::read(directory)?;
     let groups = summary::groups(&run, &rows);
-    let benches = store::read_benches(directory)?;
-    store::write_json(directory, "summary.json", &summary::entries(&groups))?;
-    store::write(directory, "report.md", &report::markdown(&run, &groups, benches.as_ref()))?;
-    Ok(Parts { run, groups, benches })
+    let parts = Parts { run, rows, groups, benches: store::read_benches(directory)? };
+    store::write_json(directory, "summary.json", &summary::entries(&parts.groups))?;
+    store::write(directory, "cells.csv", &report::csv(&parts.rows, &parts.groups))?;
+    store::write(directory, "report.md", &report::markdown(&parts.data()))?;
+    store::write(directory, "report.html", &report::html(&parts.data()))?;
+    Ok(parts)
 }
 
 /// Writes them, and prints the comparison in the format that was asked for.
@@ -49,22 +59,21 @@ pub(super) fn write_and_print(cli: &Cli, directory: &Path) -> anyhow::Result<()>
         output::tell(format_args!("warning: {warning}"));
     }
     match cli.format {
-        Format::Text => output::print(&text(directory, &parts, cli.color.on_stdout()))?,
+        Format::Text => output::print(&text(directory, &parts.data(), cli.color.on_stdout()))?,
         Format::Json => output::print_json(&entries)?,
         Format::Csv => output::print(&Entry::table(&entries).csv())?,
     }
     Ok(())
 }
 
-fn text(directory: &Path, parts: &Parts, bold: bool) -> String {
-    let Parts { run, groups, benches } = parts;
+fn text(directory: &Path, data: &Data<'_>, bold: bool) -> String {
     let mut text = String::new();
-    for section in report::sections(groups, benches.as_ref()) {
+    for section in report::sections(data) {
         let _ = writeln!(text, "{}\n\n{}", section.title, section.table.text(bold));
     }
-    for finding in [report::findings(groups), report::ties(run, groups)].concat() {
+    for finding in [report::findings(data.groups), report::ties(data.run, data.groups)].concat() {
         let _ = writeln!(text, "* {}", printable(&finding));
     }
-    let _ = writeln!(text, "\nThe report is {}", directory.join("report.md").display());
+    let _ = writeln!(text, "\nThe report is {}", directory.join("report.html").display());
     text
 }

@@ -1,5 +1,6 @@
 //! The sections of the blocking experiments: what the innocent feel, and what a burst of blockers takes.
 
+mod charts;
 mod findings;
 
 use std::collections::BTreeSet;
@@ -7,13 +8,12 @@ use std::collections::BTreeSet;
 use statistics::Percentile;
 
 use super::columns::{figure, interval, none, param_ns, repetitions, status};
+use super::study::Study;
 use super::{Section, of};
 use crate::experiment::Experiment;
 use crate::format::{count, metric};
 use crate::summary::Group;
 use crate::table::Table;
-
-pub(super) use findings::findings;
 
 const HOW_TO_READ: &str = "
 A blocker keeps its thread: it sleeps there, or computes. Its share is of the workers' time, the same for all variants, \
@@ -28,10 +28,20 @@ long as they go on, and say little without that length. One probe crosses a serv
 one in three is held up where one in three finds them kept.
 ";
 
+pub(super) const STUDY: Study = Study {
+    name: "blocking",
+    title: "What does a blocking handler do to the innocent?",
+    headline: findings::headline,
+    findings: findings::findings,
+    charts: charts::charts,
+    sections: |data| sections(data.groups),
+    how_to_read: |data| how_to_read(data.groups).to_owned(),
+};
+
 /// A kind of blocker, and where it is carried out.
 type Kind = (Option<String>, String);
 
-pub(super) fn sections(groups: &[Group]) -> Vec<Section> {
+fn sections(groups: &[Group]) -> Vec<Section> {
     let probes: Vec<&Group> = of(groups, Experiment::Probe).collect();
     let mut sections: Vec<Section> = kinds(&probes)
         .into_iter()
@@ -53,7 +63,7 @@ pub(super) fn sections(groups: &[Group]) -> Vec<Section> {
 }
 
 /// How to read the tables, where there are any.
-pub(super) fn how_to_read(groups: &[Group]) -> &'static str {
+fn how_to_read(groups: &[Group]) -> &'static str {
     if of(groups, Experiment::Probe).next().is_some() { HOW_TO_READ } else { "" }
 }
 
@@ -126,6 +136,7 @@ fn probe(groups: &[&Group], (blocker, strategy): &Kind) -> Table {
             interval(group, "probe_p99_ns"),
             told(group),
         ]);
+        table.told_from(group.anchor());
     }
     table
 }
@@ -160,6 +171,7 @@ fn pinning<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             interval(group, "elapsed_ns"),
             status(group),
         ]);
+        table.told_from(group.anchor());
     }
     table
 }

@@ -2,14 +2,69 @@
 
 use serde_json::Value;
 
+mod charts;
+
 use super::columns::{evidence, figure, interval, interval_of_bounds, none, param_ns, repetitions, status};
-use super::{Section, of};
+use super::findings::list;
+use super::study::Study;
+use super::{FLOOR, Section, findings, of};
 use crate::experiment::Experiment;
-use crate::format::count;
+use crate::format::{count, metric};
 use crate::summary::Group;
 use crate::table::Table;
 
-pub(super) fn sections(groups: &[Group]) -> Vec<Section> {
+pub(super) const STUDY: Study = Study {
+    name: "capacity",
+    title: "How many can wait at once, and what ends it?",
+    headline,
+    findings: findings::capacity,
+    charts: charts::charts,
+    sections: |data| sections(data.groups),
+    how_to_read: |_| String::new(),
+};
+
+/// Who holds all that the ramp offers, and who ends before at what.
+fn headline(groups: &[Group]) -> Option<String> {
+    let verdicts = |experiment: Experiment| -> Vec<&Group> {
+        let is_verdict = |group: &&Group| {
+            group.param("requests").is_none() && group.status.ranks() && group.cell.runtime != FLOOR
+        };
+        of(groups, experiment).filter(is_verdict).collect()
+    };
+    let over_http = verdicts(Experiment::Hold);
+    let (verdicts, what) = match over_http.is_empty() {
+        true => (verdicts(Experiment::HoldTasks), "requests in process"),
+        false => (over_http, "requests over HTTP"),
+    };
+    let capacity = |group: &Group| group.median("in_flight_capacity");
+    let told = |group: &&&Group| {
+        let limit = group.limited_by.as_deref().unwrap_or("an unknown limit");
+        capacity(group).map(|capacity| format!("`{}` at {} ({limit})", group.label, metric("", capacity)))
+    };
+    let (open, ended): (Vec<&Group>, Vec<&Group>) =
+        verdicts.iter().copied().partition(|group| group.censored == Some(true));
+    let least = open.iter().filter_map(|group| capacity(group)).min_by(f64::total_cmp);
+    let ended: Vec<String> = ended.iter().filter_map(|group| told(&group)).collect();
+    let ended = if ended.is_empty() { None } else { Some(list(&ended)) };
+    Some(match (least, ended) {
+        (Some(least), Some(ended)) => format!(
+            "{} of {} variants held {} waiting {what} or more before the machine or the ramp, and not the model, ended it; \
+             the others ended by themselves: {ended}.",
+            open.len(),
+            verdicts.len(),
+            metric("", least)
+        ),
+        (Some(least), None) => format!(
+            "All {} variants held {} waiting {what} or more: no model ended by itself.",
+            verdicts.len(),
+            metric("", least)
+        ),
+        (None, Some(ended)) => format!("Waiting {what} ended by the model's own limit: {ended}."),
+        (None, None) => return None,
+    })
+}
+
+fn sections(groups: &[Group]) -> Vec<Section> {
     let mut sections = vec![Section::new(
         "A burst of waiting requests, in process (capacity.burst)",
         burst(of(groups, Experiment::Burst)),
@@ -61,6 +116,7 @@ fn burst<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             interval(group, "elapsed_ns"),
             status(group),
         ]);
+        table.told_from(group.anchor());
     }
     table
 }
@@ -99,6 +155,7 @@ fn hold<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             evidence(group),
             status(group),
         ]);
+        table.told_from(group.anchor());
     }
     table
 }
@@ -131,6 +188,7 @@ fn steps<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             group.limited_by.clone().unwrap_or_default(),
             status(group),
         ]);
+        table.told_from(group.anchor());
     }
     table
 }

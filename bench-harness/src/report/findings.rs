@@ -1,6 +1,6 @@
 //! Sentences that follow from the data, and warnings that come before them.
 
-use super::{FLOOR, Group, Run, Status, count, metric, ns, whole};
+use super::{FLOOR, Group, Run, STUDIES, Status, count, metric, ns, whole};
 use crate::doctor::{STEAL_SHARE_MOST, is_loaded};
 use crate::experiment::Experiment;
 
@@ -55,6 +55,11 @@ fn is_verdict(group: &Group) -> bool {
 
 /// What was found, a sentence each.
 pub(crate) fn findings(groups: &[Group]) -> Vec<String> {
+    STUDIES.iter().flat_map(|study| (study.findings)(groups)).collect()
+}
+
+/// What was found about capacity.
+pub(super) fn capacity(groups: &[Group]) -> Vec<String> {
     let of = |experiment: Experiment| -> Vec<&Group> {
         let ranked = groups.iter().filter(|group| group.status.ranks() && !group.metrics.is_empty());
         ranked.filter(|group| group.cell.experiment == experiment.name()).collect()
@@ -63,12 +68,10 @@ pub(crate) fn findings(groups: &[Group]) -> Vec<String> {
     for (experiment, what) in
         [(Experiment::HoldTasks, "tasks in process"), (Experiment::Hold, "connections over HTTP")]
     {
-        let verdicts: Vec<&Group> = of(experiment).into_iter().filter(|group| is_verdict(group)).collect();
+        let verdicts: Vec<&Group> =
+            of(experiment).into_iter().filter(|group| group.param("requests").is_none()).collect();
         findings.extend(hold(&verdicts, what));
     }
-    findings.extend(super::memory::findings(groups));
-    findings.extend(super::blocking::findings(groups));
-    findings.extend(super::throughput::findings(groups));
     findings
 }
 
@@ -164,7 +167,7 @@ fn hold(verdicts: &[&Group], what: &str) -> Vec<String> {
 }
 
 /// `a, b and c`
-fn list(items: &[String]) -> String {
+pub(super) fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
         [only] => only.clone(),

@@ -6,12 +6,30 @@ use super::Run;
 use crate::format::{count, printable};
 use crate::place::CpusBy;
 
+/// The title of this part.
+pub(super) const TITLE: &str = "The machine and the command";
+
 /// Machine, build and command, as Markdown.
 pub(super) fn markdown(run: &Run) -> String {
-    let mut text = "## The machine and the command\n\n".to_owned();
-    let mut line = |name: &str, value: Option<String>| {
+    let mut text = format!("## {TITLE}\n\n");
+    for (name, value) in lines(run) {
+        let _ = writeln!(text, "* {name}: {value}");
+    }
+    let _ = write!(text, "\n```\n{}\n```\n", command(run));
+    text
+}
+
+/// As it was typed.
+pub(super) fn command(run: &Run) -> String {
+    printable(&run.command.join(" ")).into_owned()
+}
+
+/// What the run was made on and with: a name and a value each.
+pub(super) fn lines(run: &Run) -> Vec<(&'static str, String)> {
+    let mut lines = Vec::new();
+    let mut line = |name: &'static str, value: Option<String>| {
         let value = value.unwrap_or_else(|| "not available".to_owned());
-        let _ = writeln!(text, "* {name}: {}", printable(&value));
+        lines.push((name, printable(&value).into_owned()));
     };
     let machine = &run.machine;
     let cpus = machine.cpus.map(|cpus| format!(", {cpus} CPUs for this process")).unwrap_or_default();
@@ -54,8 +72,7 @@ pub(super) fn markdown(run: &Run) -> String {
     line("seed", Some(run.seed.to_string()));
     line("began", Some(run.started_at.clone()));
     line("ended", run.ended_at.clone());
-    let _ = write!(text, "\n```\n{}\n```\n", printable(&run.command.join(" ")));
-    text
+    lines
 }
 
 fn numbers(numbers: &[usize]) -> String {

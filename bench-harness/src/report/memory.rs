@@ -1,8 +1,11 @@
 //! The sections of the memory experiments: what one more costs, in user and in kernel memory.
 
+mod charts;
+
 use serde_json::Value;
 
 use super::columns::{none, repetitions, status};
+use super::study::Study;
 use super::{Section, of};
 use crate::contestant::FLOOR;
 use crate::experiment::Experiment;
@@ -27,6 +30,16 @@ threads at the start, so that one more in service costs next to nothing up to it
 queued; a bounded queue has its places at the start too.
 ";
 
+pub(super) const STUDY: Study = Study {
+    name: "memory",
+    title: "What does one more cost in memory?",
+    headline,
+    findings,
+    charts: charts::charts,
+    sections: |data| sections(data.groups),
+    how_to_read: |data| how_to_read(data.groups).to_owned(),
+};
+
 pub(super) fn sections(groups: &[Group]) -> Vec<Section> {
     vec![
         Section::new(
@@ -41,10 +54,36 @@ pub(super) fn sections(groups: &[Group]) -> Vec<Section> {
 }
 
 /// How to read the tables, where there are any.
-pub(super) fn how_to_read(groups: &[Group]) -> &'static str {
+fn how_to_read(groups: &[Group]) -> &'static str {
     let any =
         [Experiment::Tasks, Experiment::Connections].into_iter().any(|one| of(groups, one).next().is_some());
     if any { HOW_TO_READ } else { "" }
+}
+
+/// The cheapest and the dearest connection.
+fn headline(groups: &[Group]) -> Option<String> {
+    let models =
+        |group: &&Group| group.status.ranks() && total(group).is_some() && group.cell.runtime != FLOOR;
+    let mut costs: Vec<&Group> = of(groups, Experiment::Connections).filter(models).collect();
+    costs.sort_by(|a, b| total(a).unwrap_or(0.0).total_cmp(&total(b).unwrap_or(0.0)));
+    let (first, last) = (costs.first()?, costs.last()?);
+    let told = |group: &Group| format!("{} on `{}`", bytes(total(group).unwrap_or(0.0)), group.label);
+    let stacks = last.median("kernel_stack_bytes_per_unit").filter(|stacks| *stacks >= 1.0);
+    let stacks = stacks.map(|stacks| format!(" ({} of it the kernel's stack)", bytes(stacks)));
+    let slabs: Vec<f64> = costs.iter().filter_map(|group| group.median("slab_bytes_per_unit")).collect();
+    let slab = statistics::Sample::new(slabs).ok().map(|slabs| {
+        format!(
+            ", beside about {} of the kernel's own objects for both of its ends on any of them",
+            bytes(slabs.median())
+        )
+    });
+    Some(format!(
+        "One more idle connection costs from {} to {}{}{}.",
+        told(first),
+        told(last),
+        stacks.unwrap_or_default(),
+        slab.unwrap_or_default()
+    ))
 }
 
 /// What was found, a sentence each.
@@ -168,6 +207,7 @@ fn table<'a>(groups: impl Iterator<Item = &'a Group>, units: &str) -> Table {
             repetitions(group, "total_bytes_per_unit"),
             status(group),
         ]);
+        table.told_from(group.anchor());
     }
     table
 }

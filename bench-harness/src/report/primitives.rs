@@ -1,16 +1,25 @@
 //! The sections of the primitives: what `cargo bench` measured, beside what others have.
 
-use std::fmt::Write;
-
 use workload::Primitive;
 
 use super::Section;
 use super::columns::none;
 use super::literature::KNOWN;
+use super::study::Study;
 use crate::benches::{Bench, Benches};
 use crate::contestant::FLOOR;
 use crate::format::ns;
 use crate::table::Table;
+
+pub(super) const STUDY: Study = Study {
+    name: "primitives",
+    title: "What do a model's primitives cost by themselves?",
+    headline: |_| None,
+    findings: |_| Vec::new(),
+    charts: |_| Vec::new(),
+    sections: |data| sections(data.benches),
+    how_to_read: |data| how_to_read(data.benches),
+};
 
 pub(super) fn sections(benches: Option<&Benches>) -> Vec<Section> {
     let Some(benches) = benches else { return Vec::new() };
@@ -88,14 +97,14 @@ pub(super) fn how_to_read(benches: Option<&Benches>) -> String {
     if benches.is_none() {
         return String::new();
     }
-    let mut text = "\
+    let operation = |primitive: Primitive| format!("{}: {}", primitive.title(), primitive.operation());
+    let operations: Vec<String> = Primitive::ALL.into_iter().map(operation).collect();
+    format!(
+        "\
 Of a primitive, the figure is that of one operation, over the samples of one process that was measured by `cargo bench` \
 and not in this run: its interval is that of the samples, and another process may differ by more. What others measured \
-is of other machines and programs, and says no more than which order of magnitude to expect. One operation is:
-"
-    .to_owned();
-    for primitive in Primitive::ALL {
-        let _ = writeln!(text, "* {}: {}.", primitive.title(), primitive.operation());
-    }
-    text
+is of other machines and programs, and says no more than which order of magnitude to expect. One operation is, of {}.
+",
+        operations.join("; of ")
+    )
 }

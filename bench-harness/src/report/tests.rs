@@ -15,7 +15,7 @@ use crate::summary;
 mod memory;
 mod primitives;
 
-fn run() -> Run {
+pub(super) fn run() -> Run {
     let runtime = |name: &str, variants: &[&str]| Description {
         protocol: PROTOCOL,
         revision: "abc".into(),
@@ -82,7 +82,13 @@ fn run() -> Run {
     }
 }
 
-fn burst(runtime: &str, variant: &str, repetition: u32, figures: [f64; 4], limit: Option<u64>) -> Row {
+pub(super) fn burst(
+    runtime: &str,
+    variant: &str,
+    repetition: u32,
+    figures: [f64; 4],
+    limit: Option<u64>,
+) -> Row {
     let [requests, elapsed_ms, bound_ms, peak] = figures;
     let mut measured = Measured::default();
     measured.metric("elapsed_ns", elapsed_ms * 1e6);
@@ -126,7 +132,7 @@ fn step(runtime: &str, variant: &str, requests: u64, limited_by: Option<&str>) -
     Row { limited_by: limited_by.map(str::to_owned), ..row }
 }
 
-fn cell(experiment: &str, runtime: &str, variant: &str, params: &[(&str, Value)]) -> CellId {
+pub(super) fn cell(experiment: &str, runtime: &str, variant: &str, params: &[(&str, Value)]) -> CellId {
     CellId {
         experiment: experiment.into(),
         runtime: runtime.into(),
@@ -138,7 +144,7 @@ fn cell(experiment: &str, runtime: &str, variant: &str, params: &[(&str, Value)]
     }
 }
 
-fn rows() -> Vec<Row> {
+pub(super) fn rows() -> Vec<Row> {
     let pool =
         limit::Observed { model_limit: Some(200), in_flight_peak: 200, offered: 1_000, ..Default::default() };
     let failed = cell(
@@ -181,16 +187,16 @@ fn rows() -> Vec<Row> {
 
 #[test]
 fn the_report_of_every_kind_of_row() {
-    let run = run();
-    let groups = summary::groups(&run, &rows());
-    insta::assert_snapshot!(markdown(&run, &groups, None));
+    let (run, rows) = (run(), rows());
+    let groups = summary::groups(&run, &rows);
+    insta::assert_snapshot!(markdown(&Data { run: &run, rows: &rows, groups: &groups, benches: None }));
 }
 
 #[test]
 fn a_run_without_rows_says_so() {
     let mut run = run();
     run.partial = true;
-    let text = markdown(&run, &[], None);
+    let text = markdown(&Data { run: &run, rows: &[], groups: &[], benches: None });
     assert!(text.contains("the run was interrupted") && text.contains("no cell has figures"), "{text}");
 }
 
@@ -218,4 +224,13 @@ fn what_differs_by_less_than_the_noise_floor_is_a_tie() {
     assert!(noisier.len() == 1 && noisier[0].contains("no tie is told"), "{noisier:?}");
     run.noise_floor = None;
     assert_eq!(ties(&run, &groups), [""; 0]);
+}
+
+#[test]
+fn cells_csv_has_a_line_for_each_cell_repetition_and_metric() {
+    let rows = rows();
+    let text = csv(&rows, &summary::groups(&run(), &rows));
+    let figures: usize = rows.iter().map(|row| row.metrics.len().max(1)).sum();
+    assert_eq!(text.lines().count(), 1 + figures);
+    insta::assert_snapshot!(text.replace("\r\n", "\n"));
 }

@@ -1,13 +1,27 @@
 //! The sections of the throughput experiments: a closed loop, and an open one at half of the floor's ceiling.
 
+mod charts;
+
 use super::columns::{figure, interval, none, repetitions, status};
+use super::study::Study;
 use super::{Section, of};
 use crate::experiment::Experiment;
 use crate::format::{count, metric};
 use crate::summary::Group;
 use crate::table::Table;
 
-pub(super) fn sections(groups: &[Group]) -> Vec<Section> {
+pub(super) const STUDY: Study = Study {
+    name: "throughput",
+    title: "What does the model itself cost?",
+    // What is found says it in a sentence already.
+    headline: |_| None,
+    findings,
+    charts: charts::charts,
+    sections: |data| sections(data.groups),
+    how_to_read: |_| String::new(),
+};
+
+fn sections(groups: &[Group]) -> Vec<Section> {
     vec![
         Section::new(
             "What the model itself costs, as fast as it goes (throughput.closed)",
@@ -21,7 +35,7 @@ pub(super) fn sections(groups: &[Group]) -> Vec<Section> {
 }
 
 /// What was found, a sentence each.
-pub(super) fn findings(groups: &[Group]) -> Vec<String> {
+fn findings(groups: &[Group]) -> Vec<String> {
     let closed: Vec<&Group> = of(groups, Experiment::Closed)
         .filter(|group| group.status.ranks() && group.median("cpu_ns_per_request").is_some())
         .collect();
@@ -89,6 +103,7 @@ fn closed<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             interval(group, "cpu_ns_per_request"),
             status(group),
         ]);
+        table.told_from(group.anchor());
     }
     table
 }
@@ -123,6 +138,7 @@ fn open<'a>(groups: impl Iterator<Item = &'a Group>) -> Table {
             interval(group, "response_p99_ns"),
             status(group),
         ]);
+        table.told_from(group.anchor());
     }
     table
 }

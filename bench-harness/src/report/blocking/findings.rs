@@ -13,7 +13,56 @@ const MORE_THAN_ARITHMETIC: f64 = 1.25;
 /// A share of it is late, beyond what a burst of whole rounds may be.
 const AT_ITS_BOUND: f64 = 0.95;
 
-pub(in crate::report) fn findings(groups: &[Group]) -> Vec<String> {
+/// How far the probes' p99 goes beside blockers that sleep inline, and how many a mitigation brings back.
+pub(super) fn headline(groups: &[Group]) -> Option<String> {
+    let is_asleep = |group: &&Group| {
+        group.status.ranks() && text(group, "blocker") != Some("compute") && group.cell.runtime != FLOOR
+    };
+    let probes: Vec<&Group> = of(groups, Experiment::Probe).filter(is_asleep).collect();
+    let largest = probes.iter().filter_map(|group| share(group)).filter(|share| *share < 100).max()?;
+    let p99 = |group: &Group| group.median("probe_p99_ns");
+    let at = |strategy: &'static str| {
+        let is_at = move |group: &&&Group| {
+            share(group) == Some(largest)
+                && (text(group, "strategy") == Some("inline")) == (strategy == "inline")
+        };
+        probes.iter().filter(is_at).filter_map(move |group| Some((p99(group)?, *group)))
+    };
+    let worst = at("inline").max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let best = at("inline").min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let alone = |group: &Group| {
+        probes
+            .iter()
+            .find(|other| other.label == group.label && share(other) == Some(0))
+            .and_then(|one| p99(one))
+    };
+    let mut mitigated: Vec<(&str, bool)> = Vec::new();
+    for (reached, group) in at("") {
+        let Some(alone) = alone(group) else { continue };
+        let is_back = reached <= SPARED * alone;
+        match mitigated.iter_mut().find(|(label, _)| *label == group.label) {
+            Some((_, any)) => *any |= is_back,
+            None => mitigated.push((&group.label, is_back)),
+        }
+    }
+    let back = mitigated.iter().filter(|(_, is_back)| *is_back).count();
+    let bought = match mitigated.len() {
+        0 => String::new(),
+        all => {
+            format!("; offloaded or in place, {back} of {all} variants keep it within twice what it is alone")
+        }
+    };
+    let on = |(p99, group): (f64, &Group)| format!("{} on `{}`", ns(p99), group.label);
+    let range =
+        if best.1.label == worst.1.label { on(worst) } else { format!("from {} to {}", on(best), on(worst)) };
+    Some(format!(
+        "Beside handlers that sleep on their threads for {largest} % of the workers' time, the p99 of innocent requests \
+         goes {}{range}{bought}.",
+        if best.1.label == worst.1.label { "to " } else { "" }
+    ))
+}
+
+pub(super) fn findings(groups: &[Group]) -> Vec<String> {
     let ranked = |experiment: Experiment| -> Vec<&Group> {
         of(groups, experiment).filter(|group| group.status.ranks() && !group.metrics.is_empty()).collect()
     };

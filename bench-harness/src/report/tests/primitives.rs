@@ -39,5 +39,8 @@ fn the_primitives_stand_beside_what_others_measured() {
         .collect();
     insta::assert_snapshot!(text.join("\n") + "\n" + &how_to_read(Some(&benches)));
     assert!(sections_of(None).is_empty());
-    assert!(markdown(&run(), &[], Some(&benches)).contains("## What the primitives of each model cost"));
+    assert!(
+        markdown(&Data { run: &run(), rows: &[], groups: &[], benches: Some(&benches) })
+            .contains("## What the primitives of each model cost")
+    );
 }

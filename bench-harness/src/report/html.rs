@@ -1,0 +1,181 @@
+//! `report.html`: one page that needs no other file, no script and no network.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::chart::{Chart, patterns};
+use super::study::{STUDIES, Study, headlines};
+use super::{DECISION, Data, Decision, HOW_TO_READ, all_warnings, findings, machine, of_study, ties};
+use crate::format::{count, printable, signs};
+
+mod decision;
+mod rows;
+mod table;
+
+const STYLE: &str = include_str!("html/style.css");
+
+/// What the page may load: nothing but its own style.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
+/// The report of a run, as a page.
+pub(crate) fn html(data: &Data<'_>) -> String {
+    let decision = Decision::of(data.run, data.groups);
+    let parts: Vec<Part> = STUDIES.iter().filter_map(|study| Part::of(study, data)).collect();
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                title { "Execution models, side by side" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                a class="skip" href="#found" { "Skip to what was found" }
+                (patterns())
+                (header(data, &parts))
+                main {
+                    (warned(data))
+                    (found(data))
+                    @if !decision.lines.is_empty() {
+                        section id="decision" { h2 { (DECISION) } (decision::html(&decision)) }
+                    }
+                    @for part in &parts { (part.html()) }
+                    section id="reading" {
+                        h2 { "How to read the figures" }
+                        p { (words(HOW_TO_READ)) }
+                        @for part in &parts {
+                            @if !part.how_to_read.is_empty() { p { (words(&part.how_to_read)) } }
+                        }
+                    }
+                    (machine_html(data))
+                    (rows::html(data))
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// What one study brings to the page.
+struct Part {
+    name: &'static str,
+    title: &'static str,
+    charts: Vec<Chart>,
+    sections: Vec<super::Section>,
+    how_to_read: String,
+}
+
+impl Part {
+    fn of(study: &Study, data: &Data<'_>) -> Option<Part> {
+        let mut charts = (study.charts)(data);
+        charts.retain(|chart| !chart.is_empty());
+        let sections = of_study(study, data);
+        let how_to_read = (study.how_to_read)(data);
+        let part = Part { name: study.name, title: study.title, charts, sections, how_to_read };
+        (!part.charts.is_empty() || !part.sections.is_empty()).then_some(part)
+    }
+
+    fn html(&self) -> Markup {
+        html! {
+            section id=(self.name) {
+                h2 { (self.title) }
+                div class="charts" { @for chart in &self.charts { (chart.html()) } }
+                @for section in &self.sections {
+                    details class="figures" {
+                        summary { "Table: " (section.title) }
+                        (table::html(&section.title, &section.table))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn header(data: &Data<'_>, parts: &[Part]) -> Markup {
+    let run = data.run;
+    let machine = [run.machine.cpu.clone(), run.machine.cpus.map(|cpus| format!("{cpus} CPUs"))];
+    let machine: Vec<String> = machine.into_iter().flatten().collect();
+    let most = data.rows.iter().map(|row| row.repetition).max().unwrap_or(0);
+    html! {
+        header {
+            h1 { "Execution models, side by side" }
+            p class="about" {
+                "The same handler and the same server on each model, under the same load. "
+                "A " (run.size) " run of " (run.started_at) ": "
+                (count(data.rows.len() as u64)) " rows, "
+                @if most == 1 { "one repetition" } @else { "up to " (most) " repetitions" }
+                " of each cell"
+                @if !machine.is_empty() { ", on " (printable(&machine.join(", "))) }
+                "."
+            }
+            nav aria-label="Contents" {
+                ul {
+                    li { a href="#found" { "Findings" } }
+                    li { a href="#decision" { "Side by side" } }
+                    @for part in parts { li { a href={ "#" (part.name) } { (capitalised(part.name)) } } }
+                    li { a href="#machine" { "Machine" } }
+                    li { a href="#rows" { "Raw rows" } }
+                }
+            }
+        }
+    }
+}
+
+fn warned(data: &Data<'_>) -> Markup {
+    let warnings = all_warnings(data.run, data.groups);
+    html! {
+        @if !warnings.is_empty() {
+            section id="warnings" aria-label="Warnings" {
+                h2 { "Before you believe a figure" }
+                ul { @for warning in &warnings { li { (words(&printable(warning))) } } }
+            }
+        }
+    }
+}
+
+fn found(data: &Data<'_>) -> Markup {
+    let headlines = headlines(data.groups);
+    let findings = [findings(data.groups), ties(data.run, data.groups)].concat();
+    html! {
+        section id="found" tabindex="-1" {
+            h2 { "What was found" }
+            @if headlines.is_empty() && findings.is_empty() { p { "Nothing: no cell has figures." } }
+            div class="headlines" { @for headline in &headlines { p { (words(&printable(headline))) } } }
+            @if !findings.is_empty() {
+                details {
+                    summary { "All that was found, in " (findings.len()) " sentences" }
+                    ul { @for finding in &findings { li { (words(&printable(finding))) } } }
+                }
+            }
+        }
+    }
+}
+
+fn machine_html(data: &Data<'_>) -> Markup {
+    html! {
+        section id="machine" {
+            h2 { (machine::TITLE) }
+            dl { @for (name, value) in machine::lines(data.run) { div { dt { (name) } dd { (value) } } } }
+            pre tabindex="0" { (machine::command(data.run)) }
+        }
+    }
+}
+
+/// A sentence, whose words between backticks are names.
+pub(super) fn words(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (signs(part)) } } @else { (signs(part)) }
+        }
+    }
+}
+
+fn capitalised(word: &str) -> String {
+    let mut letters = word.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;
