@@ -48,7 +48,8 @@ impl Hierarchy {
         let below = below.ok_or_else(|| QuotaError::OutOfSight { group: name.to_owned() })?;
         let own = Hierarchy {
             version: mount.version,
-            directory: mount.point.join(below.trim_start_matches('/')),
+            // Without the slash that joining nothing leaves at the top.
+            directory: mount.point.join(below.trim_start_matches('/')).components().collect(),
             name: name.to_owned(),
             top: mount.point,
         };
