@@ -67,7 +67,7 @@ pub(crate) fn window(window: &Window<'_>) -> Vec<Check> {
     checks.extend(on_both_sides(window));
     if window.regime == Regime::Steady {
         checks.extend(long_enough(window));
-        checks.extend(by_means(window.streams));
+        checks.extend(by_means(window));
         checks.extend(steady(window));
     }
     checks
@@ -90,10 +90,10 @@ fn by_parts(streams: &[Stream<'_>]) -> Option<Check> {
 }
 
 /// The same from other figures: throughput times the mean time. Requests that the window cuts are whole in these, so
-/// that the two may differ by what is here for one response time.
-fn by_means(streams: &[Stream<'_>]) -> Option<Check> {
+/// that the two may differ by what is here for one response time, and by those at the edges for the longest.
+fn by_means(window: &Window<'_>) -> Option<Check> {
     let (mut by_law, mut allowed) = (0.0, 0.0);
-    for Stream { client, .. } in streams {
+    for Stream { client, .. } in window.streams {
         if client.completed == 0 || client.completed != client.offered {
             // The mean is of completed requests, and others were here too.
             return None;
@@ -103,9 +103,19 @@ fn by_means(streams: &[Stream<'_>]) -> Option<Check> {
         let elapsed_ns = float(client.elapsed_ns);
         by_law += float(client.completed_in_window) / elapsed_ns * here_ns_each;
         allowed += here_ns(client) / elapsed_ns * (LAW_TOLERANCE + here_ns_each / elapsed_ns);
+        let cut_ns = here_at_edges(client, window)? * float(client.response.max_ns()?);
+        allowed += cut_ns / elapsed_ns;
     }
-    let mean = sum(streams, |client| here_ns(client) / float(client.elapsed_ns));
+    let mean = sum(window.streams, |client| here_ns(client) / float(client.elapsed_ns));
     check("here_by_littles_law", (by_law - mean).abs() <= allowed, by_law, mean)
+}
+
+/// How many requests are here when the window begins, and when it ends: those that it cuts.
+fn here_at_edges(client: &HttpLoadResult, window: &Window<'_>) -> Option<f64> {
+    let (tick_ns, end_ns) = (client.timeline.tick_ns, window.begin_ns + ns(window.duration));
+    let begin = client.timeline.between(window.begin_ns, window.begin_ns + tick_ns)?;
+    let end = client.timeline.between(end_ns - tick_ns, end_ns)?;
+    Some(begin.in_system_mean()? + end.in_system_mean()?)
 }
 
 /// The server's integral against the client's, over the time between the server's two instants.
