@@ -68,7 +68,11 @@ pub(crate) enum Command {
     Load(Load),
     /// One shard of a load: a specification on standard input, a result on standard output
     #[command(hide = true)]
-    LoadShard,
+    LoadShard {
+        /// Go before other processes, where the kernel allows it
+        #[arg(long)]
+        first: bool,
+    },
     /// One shard of connections that are held: a specification and then numbers on standard input
     #[command(hide = true)]
     HoldShard,

@@ -14,7 +14,7 @@ mod verify;
 
 use crate::cli::{self, Command};
 use crate::exit::Ending;
-use crate::measure;
+use crate::measure::{self, Priority};
 
 /// Reads the command line and does what it says.
 pub(crate) fn run() -> anyhow::Result<Ending> {
@@ -30,7 +30,9 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::Report { directory, benches } => report::run(&cli, directory, benches.as_deref()),
         Command::Predict(arguments) => predict::run(&cli, arguments),
         Command::Load(arguments) => load::run(&cli, arguments),
-        Command::LoadShard => measure::shard(),
+        Command::LoadShard { first } => {
+            measure::shard(if *first { Priority::First } else { Priority::Usual })
+        }
         Command::HoldShard => measure::hold(),
     }
 }

@@ -11,6 +11,7 @@ use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec, run};
 use rustix::process::{Resource, getrlimit};
 
 use super::GLANCE;
+use super::priority::Priority;
 use super::shard::Shard;
 use crate::exit::Ending;
 use crate::interrupt::Interrupt;
@@ -49,10 +50,14 @@ pub(super) fn shards(requests: u64) -> Result<usize, String> {
 
 impl Clients {
     /// Starts one process for each shard of `load`. A closed loop has but one: its connections are no schedule to share.
-    pub(super) fn start(load: &HttpLoadSpec, shards: usize) -> io::Result<Clients> {
+    pub(super) fn start(load: &HttpLoadSpec, shards: usize, priority: Priority) -> io::Result<Clients> {
+        let command: &[&str] = match priority {
+            Priority::Usual => &["load-shard"],
+            Priority::First => &["load-shard", "--first"],
+        };
         let mut clients = Clients { shards: Vec::with_capacity(shards), results: vec![None; shards] };
         for shard in 0..shards {
-            let mut process = Shard::start("load-shard")?;
+            let mut process = Shard::start(command)?;
             process.tell(&part(load, shard, shards))?;
             clients.shards.push(process);
         }
@@ -110,7 +115,8 @@ fn part(load: &HttpLoadSpec, shard: usize, shards: usize) -> HttpLoadSpec {
 }
 
 /// The hidden command `load-shard`: a spec on standard input, a result as a line on standard output.
-pub(crate) fn shard() -> anyhow::Result<Ending> {
+pub(crate) fn shard(priority: Priority) -> anyhow::Result<Ending> {
+    priority.take();
     let line = io::stdin().lines().next().context("standard input is empty")??;
     let spec: HttpLoadSpec = serde_json::from_str(&line)?;
     let result = run(&spec)?;

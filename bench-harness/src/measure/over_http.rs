@@ -13,6 +13,7 @@ use workload::{BlockingStrategy, Plan, ServerCounts};
 
 use super::clients::{self, Clients};
 use super::glimpse::{Glimpse, Watched, arrivals_unseen};
+use super::priority::Priority;
 use super::serving::{self, Serving, client_failed};
 use super::{Bench, DRAIN, NoFigures, after, hold, ns, patience, per};
 use crate::audit;
@@ -78,7 +79,7 @@ fn offer(
     let lead = LEAD + LEAD_PER_SHARD * u32::try_from(shards).unwrap_or(u32::MAX);
     let (start_ns, start) = (monotonic_ns() + ns(lead), after(Instant::now(), lead));
     let load = load(bench, listen, step, plan, timeout, start_ns);
-    let clients = Clients::start(&load, shards)
+    let clients = Clients::start(&load, shards, Priority::Usual)
         .map_err(|error| Failure::Client(format!("cannot start the client's processes: {error}")))?;
     // Halfway through the rest of the wait, when all of them should be waiting.
     let watched = Watched {

@@ -22,8 +22,8 @@ pub(super) struct Shard {
 
 impl Shard {
     /// Starts this executable with one of its hidden commands.
-    pub(super) fn start(command: &str) -> io::Result<Shard> {
-        Ok(Shard { child: Child::start(&env::current_exe()?, &[command])? })
+    pub(super) fn start(command: &[&str]) -> io::Result<Shard> {
+        Ok(Shard { child: Child::start(&env::current_exe()?, command)? })
     }
 
     /// The process id.

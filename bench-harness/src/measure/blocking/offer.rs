@@ -8,7 +8,6 @@ use cell_protocol::{CellSpec, Snapshot, Task, Usage};
 use load_driver::hiccup::{HiccupMeter, Hiccups};
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
-use rustix::process::{Pid, setpriority_process};
 use workload::arrivals::{OpenArrivals, Spacing};
 use workload::{BlockingStrategy, LoopLag, Plan, ServerCounts};
 
@@ -16,6 +15,7 @@ use crate::audit::Computing;
 use crate::experiment::Probe;
 use crate::matrix::Cell;
 use crate::measure::clients::Clients;
+use crate::measure::priority::{self, Going, Priority};
 use crate::measure::serving::{self, Serving, client_failed};
 use crate::measure::{Bench, NoFigures, after, ns, patience};
 
@@ -24,8 +24,6 @@ const LEAD: Duration = Duration::from_millis(200);
 const LEAD_PER_CONNECTION: Duration = Duration::from_micros(200);
 /// How long a runner may take to end. What an overload has left is not worth more.
 const DRAIN: Duration = Duration::from_millis(200);
-/// The niceness that goes before all others; see `sched(7)`.
-const NICE_LEAST: i32 = -20;
 
 /// The requests of one kind.
 #[derive(Clone, Debug)]
@@ -65,8 +63,8 @@ pub(super) struct Seen {
     pub(super) usage: Usage,
     pub(super) computing: Computing,
     pub(super) hiccups: Hiccups,
-    /// Whether the kernel lets the clients go before the server, as clients on another machine would.
-    pub(super) clients_go_first: bool,
+    /// How the kernel lets the clients go before the server, as clients on another machine would.
+    pub(super) clients_go_first: Going,
     pub(super) end: End,
 }
 
@@ -147,11 +145,10 @@ pub(super) fn run(
     let lead = LEAD + LEAD_PER_CONNECTION * u32::try_from(connections).unwrap_or(u32::MAX);
     let (start_ns, start) = (monotonic_ns() + ns(lead), after(Instant::now(), lead));
     let client = |stream: &Stream| {
-        Clients::start(&stream.spec(bench, times, listen, start_ns), 1)
+        Clients::start(&stream.spec(bench, times, listen, start_ns), 1, Priority::First)
             .map_err(|error| NoFigures::failed(format!("cannot start a client's process: {error}")))
     };
     let (probing, blocking) = (client(probes)?, blockers.map(client).transpose()?);
-    let clients_go_first = [Some(&probing), blocking.as_ref()].into_iter().flatten().all(go_first);
     bench.sleep_beside(&process, after(start, times.warmup));
     let meter = HiccupMeter::start(&[])
         .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
@@ -159,6 +156,8 @@ pub(super) fn run(
     bench.sleep_beside(&process, after(start, times.warmup + times.duration));
     let window_end = process.snapshot().map_err(runner)?;
     let hiccups = meter.stop();
+    let clients = [Some(&probing), blocking.as_ref()].into_iter().flatten();
+    let clients_go_first = priority::of_all(clients.flat_map(Clients::pids));
     let deadline = after(start, patience(times.whole()));
     let probing = probing.collect(deadline, &bench.interrupt, &process);
     let blocking = blocking.map(|clients| clients.collect(deadline, &bench.interrupt, &process)).transpose();
@@ -181,16 +180,6 @@ pub(super) fn run(
         hiccups,
         end: process.stop(patience(DRAIN)).map_err(runner)?,
     })
-}
-
-/// Has the kernel run a client's thread as soon as it wakes. Where the server computes on every CPU, a client that must
-/// wait for its turn sends late, which would be laid at the server's door.
-fn go_first(clients: &Clients) -> bool {
-    let lower = |pid: u32| {
-        let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        pid.is_some_and(|pid| setpriority_process(Some(pid), NICE_LEAST).is_ok())
-    };
-    clients.pids().into_iter().all(lower)
 }
 
 fn runner(error: CellError) -> NoFigures {

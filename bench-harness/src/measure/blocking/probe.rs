@@ -156,7 +156,7 @@ fn figures(
         measured.note("saturated", format!("{why}, for {}", humantime::format_duration(whole)));
     }
     measured.note("warmup_ns", ns(times.warmup));
-    measured.note("clients_go_first", seen.clients_go_first);
+    measured.note("clients_go_first", seen.clients_go_first.name());
     measured.note("machine_stall_p99_ns", seen.hiccups.stall_p99_ns());
     let paced = honesty(&seen.probes, seen.hiccups.stall_p99_ns());
     measured.note("generator_limited", generator_limited(&paced));

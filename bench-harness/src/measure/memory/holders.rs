@@ -22,7 +22,7 @@ impl Holders {
     pub(super) fn start(spec: &HoldSpec, shards: usize) -> io::Result<Holders> {
         let mut holders = Holders { holders: Vec::new() };
         for _ in 0..shards {
-            let mut holder = Shard::start("hold-shard")?;
+            let mut holder = Shard::start(&["hold-shard"])?;
             holder.tell(spec)?;
             holders.holders.push(holder);
         }

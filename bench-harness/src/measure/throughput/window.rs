@@ -14,6 +14,7 @@ use super::syscalls::Counter;
 use crate::audit::{Computing, Regime};
 use crate::contestant::Contestant;
 use crate::measure::clients::Clients;
+use crate::measure::priority::Priority;
 use crate::measure::serving::{self, Serving, client_failed};
 use crate::measure::{Bench, DRAIN, NoFigures, after, ns, patience};
 use crate::place::{self, Apart};
@@ -104,7 +105,7 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
         .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
     let (start_ns, start) = (monotonic_ns() + ns(LEAD), after(Instant::now(), LEAD));
     let spec = spec(bench, load, listen, &apart, start_ns);
-    let clients = Clients::start(&spec, 1)
+    let clients = Clients::start(&spec, 1, Priority::Usual)
         .map_err(|error| NoFigures::failed(format!("cannot start the client's process: {error}")))?;
     let at = |share: f64| after(start, load.warmup.mul_f64(share));
     bench.sleep_beside(&cell, at(0.25));

@@ -11,6 +11,7 @@ use workload::{BlockingStrategy, LoopLag, ServerCounts};
 use super::*;
 use crate::audit::Computing;
 use crate::experiment::{Blocker, Keeps};
+use crate::measure::priority::Going;
 
 const MS: u64 = 1_000_000;
 const START_NS: u64 = 50_000 * MS;
@@ -84,7 +85,7 @@ fn good() -> Seen {
         usage: used(11_000 * MS),
         computing: Computing { rounds_per_us: Some(240.0), cpus: 2, ahead: Duration::ZERO },
         hiccups: Hiccups::default(),
-        clients_go_first: true,
+        clients_go_first: Going::RealTime,
         end: End { stopped, usage: used(11_600 * MS), rss_max_bytes: 1, held: None },
     }
 }
