@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::Context;
 use load_driver::hiccup::HiccupMeter;
 use load_driver::http::{HttpLoad, HttpLoadError, HttpLoadSpec, run as offer};
+use load_driver::priority::Priority;
 use workload::arrivals::Spacing;
 
 use crate::cli::{ArrivalsOfLoad, Cli, Load as Arguments};
@@ -29,7 +30,8 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         spread_sources: false,
         start_at_monotonic_ns: None,
     };
-    let meter = HiccupMeter::start(&arguments.cpus).context("the hiccup meter cannot start")?;
+    let meter =
+        HiccupMeter::start(&arguments.cpus, Priority::Usual).context("the hiccup meter cannot start")?;
     let result = offer(&spec).map_err(refused)?;
     let account = Account { spec: &spec, result: &result, stall_p99_ns: meter.stop().stall_p99_ns() };
     match cli.format {

@@ -14,7 +14,8 @@ mod verify;
 
 use crate::cli::{self, Command};
 use crate::exit::Ending;
-use crate::measure::{self, Priority};
+use crate::measure;
+use load_driver::priority::Priority;
 
 /// Reads the command line and does what it says.
 pub(crate) fn run() -> anyhow::Result<Ending> {

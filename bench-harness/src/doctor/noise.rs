@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use load_driver::hiccup::HiccupMeter;
+use load_driver::priority::Priority;
 use serde::Serialize;
 use statistics::Percentile;
 
@@ -57,7 +58,7 @@ impl NoiseNow {
     /// Listens for so long: a meter that sleeps and notes how late it wakes, and counters before and after.
     pub(crate) fn listen(duration: Duration) -> io::Result<NoiseNow> {
         let (noise_before, times_before, begin) = (Noise::read(), CpuTimes::read(), Instant::now());
-        let meter = HiccupMeter::start(&[])?;
+        let meter = HiccupMeter::start(&[], Priority::Usual)?;
         thread::sleep(duration);
         let hiccups = meter.stop();
         let (noise, times, elapsed) = (Noise::read(), CpuTimes::read(), begin.elapsed());

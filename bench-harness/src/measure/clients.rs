@@ -8,10 +8,10 @@ use std::time::Instant;
 use anyhow::Context;
 use cell_control::CellProcess;
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec, run};
+use load_driver::priority::Priority;
 use rustix::process::{Resource, getrlimit};
 
 use super::GLANCE;
-use super::priority::Priority;
 use super::shard::Shard;
 use crate::exit::Ending;
 use crate::interrupt::Interrupt;

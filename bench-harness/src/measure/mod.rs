@@ -8,7 +8,6 @@ mod hold;
 mod in_process;
 mod memory;
 mod over_http;
-mod priority;
 mod serving;
 mod shard;
 mod throughput;
@@ -32,7 +31,6 @@ use crate::row::{CellId, Row, Status};
 
 pub(crate) use clients::shard;
 pub(crate) use memory::hold;
-pub(crate) use priority::Priority;
 pub(crate) use throughput::Ceiling;
 
 /// How long a runner may take to drain what it was given, when told to stop.

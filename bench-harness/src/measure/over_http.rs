@@ -8,12 +8,12 @@ use cell_control::{CellError, End};
 use cell_protocol::Task;
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
+use load_driver::priority::Priority;
 use statistics::Percentile;
 use workload::{BlockingStrategy, Plan, ServerCounts};
 
 use super::clients::{self, Clients};
 use super::glimpse::{Glimpse, Watched, arrivals_unseen};
-use super::priority::Priority;
 use super::serving::{self, Serving, client_failed};
 use super::{Bench, DRAIN, NoFigures, after, hold, ns, patience, per};
 use crate::audit;

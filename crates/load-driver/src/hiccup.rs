@@ -20,6 +20,7 @@ use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack}
 
 use crate::pace::{monotonic_ns, timespec};
 use crate::pinned::Pinned;
+use crate::priority::Priority;
 use crate::recorder::Histogram;
 
 /// From one tick to the next.
@@ -55,16 +56,21 @@ impl Hiccups {
 
 impl HiccupMeter {
     /// Starts a meter on the CPUs of the thread that it is to stand beside: a hypervisor keeps one CPU from running and
-    /// not another, and first of all a busy one. None of them are those of the calling thread.
+    /// not another, and first of all a busy one. None of them are those of the calling thread. Beside a client that goes
+    /// first it goes first too: on a CPU that others keep busy, a stall comes while it waits for its turn, and so would be
+    /// taken off.
     ///
     /// # Errors
     /// The thread cannot be started, or the CPUs cannot be had.
-    pub fn start(cpus: &[usize]) -> io::Result<Self> {
+    pub fn start(cpus: &[usize], priority: Priority) -> io::Result<Self> {
         // A thread that is started inherits where it may run.
         let _pinned = Pinned::to(cpus)?;
         let stop = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&stop);
-        let thread = thread::Builder::new().name("hiccup".into()).spawn(move || measure(&seen))?;
+        let thread = thread::Builder::new().name("hiccup".into()).spawn(move || {
+            priority.take();
+            measure(&seen)
+        })?;
         Ok(Self { stop, thread: Some(thread) })
     }
 
@@ -180,7 +186,7 @@ mod tests {
     #[test]
     fn a_meter_ticks_until_it_is_stopped() {
         let began_ns = monotonic_ns();
-        let meter = HiccupMeter::start(&[]).expect("a thread");
+        let meter = HiccupMeter::start(&[], Priority::Usual).expect("a thread");
         thread::sleep(Duration::from_millis(100));
         let seen = meter.stop();
         let ticks_max = (monotonic_ns() - began_ns) / TICK_NS;
@@ -191,6 +197,6 @@ mod tests {
             assert_eq!(stalls.count(), count);
             assert!(stalls.max_ns() <= seen.lateness.max_ns());
         }
-        drop(HiccupMeter::start(&[]).expect("a thread"));
+        drop(HiccupMeter::start(&[], Priority::Usual).expect("a thread"));
     }
 }

@@ -6,6 +6,7 @@
 //! * [`honesty`]: whether a generator kept its schedule.
 //! * [`hiccup`]: the stalls of the machine, against which lateness is judged.
 //! * [`pace`]: starting work at absolute instants of the monotonic clock.
+//! * [`priority`]: threads that go before others.
 //! * [`recorder`]: the latency histogram that results carry.
 //!
 //! The crate uses no asynchronous runtime: the client that measures a runtime must not be one of its
@@ -17,4 +18,5 @@ pub mod http;
 pub mod in_process;
 pub mod pace;
 mod pinned;
+pub mod priority;
 pub mod recorder;

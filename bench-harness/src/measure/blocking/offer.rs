@@ -8,6 +8,7 @@ use cell_protocol::{CellSpec, Snapshot, Task, Usage};
 use load_driver::hiccup::{HiccupMeter, Hiccups};
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
+use load_driver::priority::{self, Going, Priority};
 use workload::arrivals::{OpenArrivals, Spacing};
 use workload::{BlockingStrategy, LoopLag, Plan, ServerCounts};
 
@@ -15,7 +16,6 @@ use crate::audit::Computing;
 use crate::experiment::Probe;
 use crate::matrix::Cell;
 use crate::measure::clients::Clients;
-use crate::measure::priority::{self, Going, Priority};
 use crate::measure::serving::{self, Serving, client_failed};
 use crate::measure::{Bench, NoFigures, after, ns, patience};
 
@@ -150,7 +150,7 @@ pub(super) fn run(
     };
     let (probing, blocking) = (client(probes)?, blockers.map(client).transpose()?);
     bench.sleep_beside(&process, after(start, times.warmup));
-    let meter = HiccupMeter::start(&[])
+    let meter = HiccupMeter::start(&[], Priority::First)
         .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
     let begin = process.snapshot().map_err(runner)?;
     bench.sleep_beside(&process, after(start, times.warmup + times.duration));

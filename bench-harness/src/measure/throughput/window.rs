@@ -7,6 +7,7 @@ use cell_protocol::{Snapshot, Task, Usage};
 use load_driver::hiccup::HiccupMeter;
 use load_driver::http::{HttpLoad, HttpLoadResult, HttpLoadSpec};
 use load_driver::pace::monotonic_ns;
+use load_driver::priority::Priority;
 use workload::{BlockingStrategy, Plan, ServerCounts};
 
 use super::SERVER_BUSY_SHARE_MIN;
@@ -14,7 +15,6 @@ use super::syscalls::Counter;
 use crate::audit::{Computing, Regime};
 use crate::contestant::Contestant;
 use crate::measure::clients::Clients;
-use crate::measure::priority::Priority;
 use crate::measure::serving::{self, Serving, client_failed};
 use crate::measure::{Bench, DRAIN, NoFigures, after, ns, patience};
 use crate::place::{self, Apart};
@@ -101,7 +101,7 @@ pub(super) fn run(bench: &Bench, contestant: &Contestant, load: &Load<'_>) -> Re
     let task = Task::Serve(serving::task(bench, load.connections));
     let serving = Serving::start(bench, &contestant, &bench.spec(&contestant, task)).map_err(runner)?;
     let Serving { process: mut cell, listen, before } = serving;
-    let meter = HiccupMeter::start(&apart.client)
+    let meter = HiccupMeter::start(&apart.client, Priority::Usual)
         .map_err(|error| NoFigures::failed(format!("the hiccup meter cannot start: {error}")))?;
     let (start_ns, start) = (monotonic_ns() + ns(LEAD), after(Instant::now(), LEAD));
     let spec = spec(bench, load, listen, &apart, start_ns);

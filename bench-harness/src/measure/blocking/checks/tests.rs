@@ -6,12 +6,12 @@ use cell_control::End;
 use cell_protocol::{Histogram, Stopped, Usage};
 use load_driver::hiccup::Hiccups;
 use load_driver::http::Timeline;
+use load_driver::priority::Going;
 use workload::{BlockingStrategy, LoopLag, ServerCounts};
 
 use super::*;
 use crate::audit::Computing;
 use crate::experiment::{Blocker, Keeps};
-use crate::measure::priority::Going;
 
 const MS: u64 = 1_000_000;
 const START_NS: u64 = 50_000 * MS;

@@ -1,5 +1,5 @@
-//! Whether a client's process goes before others. Where a server computes on every CPU, a client that must wait for its
-//! turn sends late, which would be laid at the server's door.
+//! Whether a thread goes before others. Where a server computes on every CPU, a client that must wait for its turn sends
+//! late, which would be laid at the server's door.
 
 use procfs::process::Process;
 use rustix::process::setpriority_process;
@@ -15,18 +15,18 @@ const NICE_LEAST: i32 = -20;
 /// As the kernel numbers `SCHED_RR`.
 const ROUND_ROBIN: u32 = 2;
 
-/// What a client's process asks of the kernel.
+/// What a thread asks of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Priority {
-    /// Its turn, as any process. A client that is busy all the time must not keep others off its CPU.
+pub enum Priority {
+    /// Its turn, as any thread. A client that is busy all the time must not keep others off its CPU.
     Usual,
-    /// To run as soon as it wakes. For clients that are idle nearly always.
+    /// To run as soon as it wakes. For threads that are idle nearly always.
     First,
 }
 
-/// How a process goes before others, as the kernel has it.
+/// How a thread goes before others, as the kernel has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Going {
+pub enum Going {
     /// It does not.
     Usual,
     /// It has a larger share, and still waits until a turn is over.
@@ -37,7 +37,7 @@ pub(crate) enum Going {
 
 impl Priority {
     /// Takes it for the calling thread, as far as the kernel allows.
-    pub(super) fn take(self) {
+    pub fn take(self) {
         if self == Priority::Usual {
             return;
         }
@@ -53,7 +53,9 @@ impl Priority {
 }
 
 impl Going {
-    pub(super) const fn name(self) -> &'static str {
+    /// As a row says it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
         match self {
             Going::Usual => "no",
             Going::Nice => "nice",
@@ -71,8 +73,8 @@ impl Going {
     }
 }
 
-/// The least of all of them, as the kernel has them.
-pub(super) fn of_all(pids: impl IntoIterator<Item = u32>) -> Going {
+/// The least of the main threads of these processes, as the kernel has them.
+pub fn of_all(pids: impl IntoIterator<Item = u32>) -> Going {
     pids.into_iter().map(Going::of).min().unwrap_or(Going::Usual)
 }
 
