@@ -37,16 +37,15 @@ impl Ramp {
     /// The next step to take, or none where the ramp has ended.
     pub(crate) fn next(&self) -> Option<u64> {
         let Some(failed) = self.failed else { return self.ahead.first().copied() };
+        // Where not even the first step was met there is no figure yet, however coarse the ramp: halve until one is.
+        let Some(met) = self.met else { return Some(failed.requests / 2).filter(|step| *step > 0) };
         // Offering more held no more: whatever lies between the two steps, the system is at its limit in both.
-        let at_limit =
-            |met: Taken| (ratio(failed.in_flight_peak, met.in_flight_peak) - 1.0).abs() <= SAME_PEAK;
-        if self.met.is_some_and(at_limit) {
-            return None;
-        }
-        let met = self.met.map_or(1, |met| met.requests);
-        let middle = geometric_mean(met, failed.requests);
-        let near = self.tolerance.is_none_or(|tolerance| ratio(failed.requests, met) <= 1.0 + tolerance);
-        (!near && met < middle && middle < failed.requests).then_some(middle)
+        let is_at_limit = (ratio(failed.in_flight_peak, met.in_flight_peak) - 1.0).abs() <= SAME_PEAK;
+        let is_near =
+            self.tolerance.is_none_or(|tolerance| ratio(failed.requests, met.requests) <= 1.0 + tolerance);
+        let middle = geometric_mean(met.requests, failed.requests);
+        let is_between = met.requests < middle && middle < failed.requests;
+        (!is_at_limit && !is_near && is_between).then_some(middle)
     }
 
     /// Takes note of a step's outcome.
@@ -163,6 +162,14 @@ mod tests {
             (ramp.met().unwrap().requests, ramp.failed().map(|failed| failed.requests)),
             (1_000, Some(2_000))
         );
+    }
+
+    #[test]
+    fn a_first_step_that_fails_is_halved_until_there_is_a_figure() {
+        // Two workers of sixteen threads, and the kernel gives one of them twenty connections of thirty-two.
+        let (ramp, taken) = climb(&[500, 1_000], Some(32), None, 20);
+        assert_eq!(taken, [32, 16]);
+        assert_eq!(ramp.met().map(|met| met.requests), Some(16));
     }
 
     #[test]

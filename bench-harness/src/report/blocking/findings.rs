@@ -1,5 +1,7 @@
 //! What was found about blocking, a sentence each.
 
+use std::collections::BTreeSet;
+
 use super::{of, share, text};
 use crate::contestant::FLOOR;
 use crate::experiment::Experiment;
@@ -104,9 +106,10 @@ fn felt(probes: &[&Group], blocker: &str, strategy: &str) -> Option<String> {
         format!("`{}`{}{} to {}", group.label, pool.unwrap_or_default(), before.unwrap_or_default(), ns(*p99))
     };
     let raised: Vec<String> = at.iter().filter(|one| !is_spared(one)).map(named).collect();
-    let mut spared: Vec<String> =
-        at.iter().filter(|one| is_spared(one)).map(|(_, group)| format!("`{}`", group.label)).collect();
-    spared.dedup();
+    // A variant with several sizes of pool is named once.
+    let spared: BTreeSet<&str> =
+        at.iter().filter(|one| is_spared(one)).map(|(_, group)| group.label.as_str()).collect();
+    let spared: Vec<String> = spared.iter().map(|label| format!("`{label}`")).collect();
     let how = match (blocker, strategy) {
         ("compute", "inline") => "that compute inline",
         ("compute", "offload") => "that compute elsewhere",
