@@ -8,11 +8,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Value, code, harness, rows, stderr};
 
-/// Runs one step of ten seconds, sends a signal to the child whose command line has `word`, and returns the step's row.
+/// Runs a step of ten seconds, after which a ramp has no smaller one to try, sends a signal to the child whose command line has `word`, and returns the step's row.
 fn struck(word: &str, signal: Signal) -> Value {
     let directory = tempfile::tempdir().expect("a directory can be made");
     let file = directory.path().join("long.toml");
-    let text = "[capacity.hold.quick]\nwait = \"10s\"\nsteps = [10]\ncommon_step = 10\n";
+    let text = "[capacity.hold.quick]\nwait = \"10s\"\nsteps = [1]\ncommon_step = 1\n";
     fs::write(&file, text).expect("the directory can be written");
     let out = directory.path().join("run");
     let mut command = harness(&["run", "--quick", "capacity.hold", "-m", "fake:good"]);
@@ -35,7 +35,7 @@ fn struck(word: &str, signal: Signal) -> Value {
     assert!(struck.elapsed() < Duration::from_secs(5), "it was noticed after {:?}", struck.elapsed());
     assert_eq!(code(&output), Some(0), "{}", stderr(&output));
     let rows = rows(&out);
-    rows.iter().find(|row| row["params"]["requests"] == 10).expect("the step has a row").clone()
+    rows.iter().find(|row| row["params"]["requests"] == 1).expect("the step has a row").clone()
 }
 
 fn child_of(parent: u32, word: &str) -> Option<Pid> {
