@@ -1,5 +1,6 @@
 //! The command line.
 
+mod compare;
 mod refusal;
 
 use std::net::SocketAddr;
@@ -8,10 +9,12 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::baseline::Name;
 use crate::output::{Color, Format};
 use crate::place::CpusBy;
 use crate::predict::{amdahl, little, pipeline, pool};
 
+pub(crate) use compare::Compare;
 pub(crate) use refusal::parse;
 
 /// Runs the same workloads on every execution model, and reports what was measured.
@@ -31,8 +34,8 @@ pub(crate) struct Cli {
     pub(crate) color: Color,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 ok, 1 run error, 2 usage, 3 verification failed, 5 environment refused, \
-    130 interrupted (what was finished is kept).";
+const EXIT_CODES: &str = "Exit codes: 0 ok, 1 run error, 2 usage, 3 verification failed, 4 regression, \
+    5 environment refused, 6 incomparable, 130 interrupted (what was finished is kept).";
 
 const TOO_BUSY: &str = "Too busy is: a load of more than 0.5 for each CPU over the last minute, more than 10 % of the \
     CPU time used, more than 1 % of it taken by the hypervisor, a task that waits for a CPU in more than 10 % of the \
@@ -62,6 +65,8 @@ pub(crate) enum Command {
         #[arg(long, value_name = "DIR")]
         benches: Option<PathBuf>,
     },
+    /// Say what changed from one run to another, by more than noise
+    Compare(Compare),
     /// Say what the laws predict for given values; nothing is measured
     Predict(Predict),
     /// Drive any HTTP server with the load client: a closed loop, or an open one with --rate
@@ -133,6 +138,18 @@ pub(crate) struct Run {
     /// The noise floor, an aa.json or its directory: what differs by less is called a tie
     #[arg(long, value_name = "FILE")]
     pub(crate) noise: Option<PathBuf>,
+    /// Keep the run, when it has ended, as the baseline of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) save_baseline: Option<Name>,
+    /// Compare the run, when it has ended, with the baseline of this name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) baseline: Option<Name>,
+    /// Where baselines are; by default `baselines` beside the directory of the results
+    #[arg(long, value_name = "DIR")]
+    pub(crate) baselines: Option<PathBuf>,
+    /// Exit with 4 where a figure is worse than that of the baseline
+    #[arg(long, requires = "baseline")]
+    pub(crate) fail_on_regression: bool,
     /// Print the plan and how long it will take, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -1,5 +1,6 @@
 //! What a run was made on and with: `run.json`. What is not available is null, never 0.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -8,6 +9,7 @@ use std::time::SystemTime;
 use cell_protocol::{Description, REVISION};
 use rustix::process::{Resource, getrlimit, getuid};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::aa::NoiseFloor;
 use crate::cgroup::Group;
@@ -39,6 +41,9 @@ pub(crate) struct Run {
     pub(crate) cpus_by: Vec<CpusBy>,
     pub(crate) size: String,
     pub(crate) experiments: Vec<String>,
+    /// What the values of these experiments were, and of the server that all share.
+    #[serde(default)]
+    pub(crate) definition: BTreeMap<String, Value>,
     pub(crate) build: Build,
     pub(crate) machine: Machine,
     pub(crate) noise_before: Noise,

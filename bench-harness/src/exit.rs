@@ -25,10 +25,20 @@ pub(crate) struct Usage(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Unverified(pub(crate) String);
 
+/// 4: figures are worse than those that they were held against.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Regression(pub(crate) String);
+
 /// 5: this machine, as it is, cannot do what was asked.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Refused(pub(crate) String);
+
+/// 6: what was to be compared is not of one kind.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct Incomparable(pub(crate) String);
 
 /// Turns a result into the process's exit code, and says on standard error what went wrong.
 pub(crate) fn code(result: anyhow::Result<Ending>) -> ExitCode {
@@ -44,8 +54,12 @@ pub(crate) fn code(result: anyhow::Result<Ending>) -> ExitCode {
         ExitCode::from(2)
     } else if is(|cause| cause.is::<Unverified>()) {
         ExitCode::from(3)
+    } else if is(|cause| cause.is::<Regression>()) {
+        ExitCode::from(4)
     } else if is(|cause| cause.is::<Refused>()) {
         ExitCode::from(5)
+    } else if is(|cause| cause.is::<Incomparable>()) {
+        ExitCode::from(6)
     } else {
         ExitCode::FAILURE
     }

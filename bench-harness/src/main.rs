@@ -7,10 +7,13 @@ use std::process::ExitCode;
 
 mod aa;
 mod audit;
+mod baseline;
 mod benches;
+mod better;
 mod cgroup;
 mod cli;
 mod cmd;
+mod compare;
 mod contestant;
 mod cpu_time;
 mod doctor;

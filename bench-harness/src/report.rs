@@ -26,6 +26,7 @@ mod html;
 mod literature;
 mod machine;
 mod memory;
+pub(crate) mod page;
 mod primitives;
 mod study;
 mod throughput;
@@ -135,4 +136,4 @@ impl Section {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

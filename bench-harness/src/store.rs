@@ -99,6 +99,16 @@ pub(crate) fn write_benches(directory: &Path, benches: &Benches) -> anyhow::Resu
     write_json(directory, BENCHES, benches)
 }
 
+/// Copies what the reports of a run are made from: its record, and its rows.
+pub(crate) fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    for name in [RUN, ROWS] {
+        let (from, to) = (from.join(name), to.join(name));
+        fs::copy(&from, &to)
+            .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+    }
+    Ok(())
+}
+
 /// Writes a file whole: a temporary one beside it, then renamed. Where that fails, what was there before stays, and the
 /// temporary one does not.
 pub(crate) fn write(directory: &Path, name: &str, text: &str) -> anyhow::Result<()> {

@@ -9,6 +9,7 @@ use statistics::{
 };
 
 use super::Side;
+use crate::better::COMPUTED;
 
 /// How pairs are judged.
 #[derive(Clone, Copy, Debug)]
@@ -101,8 +102,6 @@ pub(crate) struct LeftOut {
 
 /// The metric in which a planted slowdown must show.
 const ELAPSED: &str = "elapsed_ns";
-/// What is not measured but computed, and so has no noise, or that of what it is computed from.
-const COMPUTED: [&str; 2] = ["bound_ns", "efficiency"];
 /// How often a judgement of equals may be wrong by chance, over all of its metrics.
 const WRONG_MOST: f64 = 0.05;
 

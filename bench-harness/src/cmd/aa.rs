@@ -103,6 +103,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         slug: &slug,
         size: "aa",
         experiments: vec![Experiment::Burst.name().to_owned()],
+        definition: bench.values.definition(&["aa"]),
         seed,
         places: &places,
         cpus: &arguments.values.cpus,

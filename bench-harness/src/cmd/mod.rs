@@ -1,7 +1,9 @@
 //! The commands, one file each.
 
 mod aa;
+mod baseline;
 mod cell;
+mod compare;
 mod doctor;
 mod list;
 mod load;
@@ -29,6 +31,7 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::Cell(arguments) => cell::run(&cli, arguments),
         Command::Serve(arguments) => serve::run(&cli, arguments),
         Command::Report { directory, benches } => report::run(&cli, directory, benches.as_deref()),
+        Command::Compare(arguments) => compare::run(&cli, arguments),
         Command::Predict(arguments) => predict::run(&cli, arguments),
         Command::Load(arguments) => load::run(&cli, arguments),
         Command::LoadShard { first } => {

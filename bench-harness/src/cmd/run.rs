@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::aa::NoiseFloor;
 use crate::cli::{Cli, Run as Arguments};
-use crate::cmd::report;
+use crate::cmd::baseline;
 use crate::cmd::session::{Opening, Session, seed_from_the_clock};
 use crate::contestant::Field;
 use crate::doctor;
@@ -47,16 +47,19 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         output::print(&plan(cli, &cells, &estimates))?;
         return Ok(Ending::Done);
     }
+    let baselines = baseline::Plan::of(arguments)?;
     let groups = quota::prepare(&places)?.map(Rc::new);
     if arguments.strict {
         doctor::refuse_if_busy(&machine)?;
     }
     let interrupt = Interrupt::install()?;
+    let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name()).collect();
     let opening = Opening {
         out: arguments.out.as_deref(),
         slug: &slug(&arguments.experiments, size),
         size: size.name(),
-        experiments: experiments.iter().map(|experiment| experiment.name().to_owned()).collect(),
+        experiments: names.iter().map(|name| (*name).to_owned()).collect(),
+        definition: values.definition(&names),
         seed,
         places: &places,
         cpus: &arguments.values.cpus,
@@ -73,7 +76,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let outcome = measure(&bench, &cells, &mut session, &mut progress);
     progress.finish();
     let closed = session.close(&outcome).and_then(|ending| {
-        report::write_and_print(cli, session.directory())?;
+        baselines.conclude(cli, session.directory(), baseline::Whole::of(&outcome, ending))?;
         Ok(ending)
     });
     exit::first(outcome, closed)

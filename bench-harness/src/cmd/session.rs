@@ -1,9 +1,12 @@
 //! A run from its opening to its end: the record of what it is made with, its directory, and its rows. Whatever ends it,
 //! what is finished is kept.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
 
 use crate::aa::NoiseFloor;
 use crate::contestant::{Contestant, Field};
@@ -26,6 +29,7 @@ pub(super) struct Opening<'a> {
     pub(super) slug: &'a str,
     pub(super) size: &'static str,
     pub(super) experiments: Vec<String>,
+    pub(super) definition: BTreeMap<String, Value>,
     pub(super) seed: u64,
     pub(super) places: &'a [Place],
     pub(super) cpus: &'a [usize],
@@ -61,6 +65,7 @@ impl Session {
             cpus_by: opening.cpus_by.to_vec(),
             size: opening.size.to_owned(),
             experiments: opening.experiments,
+            definition: opening.definition,
             build: Build::read(),
             noise_before: Noise::read(),
             noise_after: None,

@@ -1,5 +1,6 @@
 //! The values of every experiment: what is compiled in, under what a file says, under what a command line says.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,6 +45,9 @@ pub(crate) struct Values {
     pub(crate) throughput: Throughput,
     pub(crate) server: Server,
     pub(crate) estimate: Costs,
+    /// What the files say, in this size: each experiment by its name, and the tables that all share by theirs.
+    #[serde(skip)]
+    stated: BTreeMap<String, serde_json::Value>,
 }
 
 /// The limits of the server in every HTTP cell.
@@ -136,6 +140,17 @@ impl Values {
         Values::load(None, size)
     }
 
+    /// The definition of experiments: what the files say of each, and of the server that all share. How often a cell is
+    /// repeated is no part of what it is, nor is what it is estimated to cost.
+    pub(crate) fn definition(&self, names: &[&str]) -> BTreeMap<String, serde_json::Value> {
+        let mut stated = self.stated.clone();
+        stated.retain(|name, _| name == "server" || names.contains(&name.as_str()));
+        for table in stated.values_mut().filter_map(serde_json::Value::as_object_mut) {
+            table.remove("repetitions");
+        }
+        stated
+    }
+
     /// How often an experiment is repeated where the command line does not say.
     pub(crate) fn repetitions(&self, experiment: Experiment) -> u32 {
         match experiment {
@@ -194,10 +209,27 @@ fn of_experiment(tables: &mut Table, experiment: Experiment) -> Option<&mut Tabl
 
 fn read(mut tables: Table, size: Size, origin: &str) -> anyhow::Result<Values> {
     choose(&mut tables, size);
-    serde_path_to_error::deserialize(Value::Table(tables)).map_err(|error| {
+    let stated = stated(&mut tables);
+    let values: Values = serde_path_to_error::deserialize(Value::Table(tables)).map_err(|error| {
         let path = error.path().to_string();
         usage(format!("{origin}: {path}: {}", toml_file::one_line(error.inner().message())))
-    })
+    })?;
+    Ok(Values { stated, ..values })
+}
+
+fn stated(tables: &mut Table) -> BTreeMap<String, serde_json::Value> {
+    let mut stated = BTreeMap::new();
+    for shared in ["aa", "server"] {
+        if let Some(table) = tables.get(shared) {
+            stated.insert(shared.to_owned(), serde_json::json!(table));
+        }
+    }
+    for experiment in Experiment::ALL {
+        if let Some(own) = of_experiment(tables, experiment) {
+            stated.insert(experiment.name().to_owned(), serde_json::json!(own));
+        }
+    }
+    stated
 }
 
 /// Takes KEY=VALUE as the experiment's own value, read as what stands there already is.
@@ -254,6 +286,12 @@ mod tests {
         assert_eq!(values.capacity.burst.requests, 7);
         assert_eq!(values.capacity.burst.plan.to_string(), "wait=100ms");
         assert_eq!(values.capacity.hold.steps, [500, 1_000, 2_000]);
+        // What it is defined by is what was read, in the size that was asked for.
+        let definition = values.definition(&["capacity.burst"]);
+        assert_eq!(definition.keys().collect::<Vec<_>>(), ["capacity.burst", "server"]);
+        let burst = &definition["capacity.burst"];
+        assert_eq!((&burst["requests"], &burst["plan"]), (&7.into(), &"wait=100ms".into()));
+        assert_eq!((burst.get("repetitions"), burst.get("full")), (None, None));
     }
 
     #[test]

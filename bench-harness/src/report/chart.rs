@@ -11,7 +11,7 @@ pub(crate) use svg::patterns;
 
 use maud::{Markup, html};
 
-use super::html::words;
+use super::page::words;
 
 /// A chart with its title.
 #[derive(Clone, Debug)]

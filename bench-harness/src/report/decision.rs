@@ -4,11 +4,12 @@ use statistics::distance;
 
 use super::{FLOOR, Group, Run, Status};
 use crate::aa::NoiseFloor;
+use crate::better::{Better, better};
 
 mod questions;
 mod text;
 
-use questions::{Answer, Better, Chosen, QUESTIONS, Question};
+use questions::{Answer, Chosen, QUESTIONS, Question};
 
 /// Every variant beside its headline figures.
 #[derive(Clone, Debug, Default)]
@@ -95,7 +96,7 @@ impl Decision {
         for question in asked {
             let answers: Vec<Option<Answer<'_>>> =
                 variants.iter().map(|(_, own)| (question.answer)(&chosen, own)).collect();
-            let standings = standings(run.noise_floor.as_ref(), question, &answers);
+            let standings = standings(run.noise_floor.as_ref(), &answers);
             for (index, (answer, standing)) in answers.iter().zip(standings).enumerate() {
                 decision.is_ranked |= standing != Standing::Untold;
                 let cell = decision.cell(question, answer.as_ref(), standing);
@@ -166,11 +167,7 @@ fn model(run: &Run, group: &Group) -> String {
 }
 
 /// How each answer stands. The floor has no model to choose and is not ranked, nor is what is no exact figure.
-fn standings(
-    floor: Option<&NoiseFloor>,
-    question: &Question,
-    answers: &[Option<Answer<'_>>],
-) -> Vec<Standing> {
+fn standings(floor: Option<&NoiseFloor>, answers: &[Option<Answer<'_>>]) -> Vec<Standing> {
     let mut standings = vec![Standing::Untold; answers.len()];
     let mut ranked: Vec<(usize, &Answer<'_>, f64)> = answers
         .iter()
@@ -183,9 +180,10 @@ fn standings(
             Some((index, answer, answer.group.median(answer.metric)?)).filter(|_| is_ranked)
         })
         .collect();
-    match question.better {
-        Better::Less => ranked.sort_by(|(_, _, a), (_, _, b)| a.total_cmp(b)),
-        Better::More => ranked.sort_by(|(_, _, a), (_, _, b)| b.total_cmp(a)),
+    match ranked.first().and_then(|(_, answer, _)| better(answer.metric)) {
+        Some(Better::Less) => ranked.sort_by(|(_, _, a), (_, _, b)| a.total_cmp(b)),
+        Some(Better::More) => ranked.sort_by(|(_, _, a), (_, _, b)| b.total_cmp(a)),
+        None => return standings,
     }
     let Some(((first, best, _), others)) = ranked.split_first() else { return standings };
     let compared: Vec<(usize, Option<bool>)> =

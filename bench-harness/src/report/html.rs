@@ -1,61 +1,44 @@
 //! `report.html`: one page that needs no other file, no script and no network.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-use super::chart::{Chart, patterns};
+use super::chart::Chart;
+use super::page::{Page, prose, words};
 use super::study::{STUDIES, Study, headlines};
 use super::{DECISION, Data, Decision, HOW_TO_READ, all_warnings, findings, machine, of_study, ties};
-use crate::format::{count, printable, signs};
+use crate::format::{count, printable};
 
 mod decision;
 mod rows;
-mod table;
+pub(super) mod table;
 
-const STYLE: &str = include_str!("html/style.css");
-
-/// What the page may load: nothing but its own style.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+const TITLE: &str = "Execution models, side by side";
 
 /// The report of a run, as a page.
 pub(crate) fn html(data: &Data<'_>) -> String {
     let decision = Decision::of(data.run, data.groups);
     let parts: Vec<Part> = STUDIES.iter().filter_map(|study| Part::of(study, data)).collect();
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="color-scheme" content="light dark";
-                title { "Execution models, side by side" }
-                style { (PreEscaped(STYLE)) }
+    let body = html! {
+        (header(data, &parts))
+        main {
+            (warned(data))
+            (found(data))
+            @if !decision.lines.is_empty() {
+                section id="decision" { h2 { (DECISION) } (decision::html(&decision)) }
             }
-            body {
-                a class="skip" href="#found" { "Skip to what was found" }
-                (patterns())
-                (header(data, &parts))
-                main {
-                    (warned(data))
-                    (found(data))
-                    @if !decision.lines.is_empty() {
-                        section id="decision" { h2 { (DECISION) } (decision::html(&decision)) }
-                    }
-                    @for part in &parts { (part.html()) }
-                    section id="reading" {
-                        h2 { "How to read the figures" }
-                        p { (words(HOW_TO_READ)) }
-                        @for part in &parts {
-                            @if !part.how_to_read.is_empty() { p { (words(&part.how_to_read)) } }
-                        }
-                    }
-                    (machine_html(data))
-                    (rows::html(data))
+            @for part in &parts { (part.html()) }
+            section id="reading" {
+                h2 { "How to read the figures" }
+                p { (words(HOW_TO_READ)) }
+                @for part in &parts {
+                    @if !part.how_to_read.is_empty() { (prose(&part.how_to_read)) }
                 }
             }
+            (machine_html(data))
+            (rows::html(data))
         }
     };
-    page.into_string()
+    Page { title: TITLE, skip_to: "what was found", body }.render()
 }
 
 /// What one study brings to the page.
@@ -100,7 +83,7 @@ fn header(data: &Data<'_>, parts: &[Part]) -> Markup {
     let most = data.rows.iter().map(|row| row.repetition).max().unwrap_or(0);
     html! {
         header {
-            h1 { "Execution models, side by side" }
+            h1 { (TITLE) }
             p class="about" {
                 "The same handler and the same server on each model, under the same load. "
                 "A " (run.size) " run of " (run.started_at) ": "
@@ -159,15 +142,6 @@ fn machine_html(data: &Data<'_>) -> Markup {
             h2 { (machine::TITLE) }
             dl { @for (name, value) in machine::lines(data.run) { div { dt { (name) } dd { (value) } } } }
             pre tabindex="0" { (machine::command(data.run)) }
-        }
-    }
-}
-
-/// A sentence, whose words between backticks are names.
-pub(super) fn words(text: &str) -> Markup {
-    html! {
-        @for (index, part) in text.split('`').enumerate() {
-            @if index % 2 == 1 { code { (signs(part)) } } @else { (signs(part)) }
         }
     }
 }

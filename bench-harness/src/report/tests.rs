@@ -15,7 +15,7 @@ use crate::summary;
 mod memory;
 mod primitives;
 
-pub(super) fn run() -> Run {
+pub(crate) fn run() -> Run {
     let runtime = |name: &str, variants: &[&str]| Description {
         protocol: PROTOCOL,
         revision: "abc".into(),
@@ -50,6 +50,7 @@ pub(super) fn run() -> Run {
         cpus_by: vec![],
         size: "full".into(),
         experiments: vec!["capacity.burst".into(), "capacity.hold-tasks".into()],
+        definition: BTreeMap::new(),
         build: Build {
             revision: "abc".into(),
             dirty: Some(false),
@@ -82,7 +83,7 @@ pub(super) fn run() -> Run {
     }
 }
 
-pub(super) fn burst(
+pub(crate) fn burst(
     runtime: &str,
     variant: &str,
     repetition: u32,
@@ -132,7 +133,7 @@ fn step(runtime: &str, variant: &str, requests: u64, limited_by: Option<&str>) -
     Row { limited_by: limited_by.map(str::to_owned), ..row }
 }
 
-pub(super) fn cell(experiment: &str, runtime: &str, variant: &str, params: &[(&str, Value)]) -> CellId {
+pub(crate) fn cell(experiment: &str, runtime: &str, variant: &str, params: &[(&str, Value)]) -> CellId {
     CellId {
         experiment: experiment.into(),
         runtime: runtime.into(),

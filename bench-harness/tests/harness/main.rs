@@ -255,7 +255,8 @@ fn a_small_descriptor_limit_ends_the_ramp_by_name() {
 fn an_interrupted_run_keeps_what_is_finished() {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("run");
-    let mut command = run(&out, &["capacity.burst", "-n", "3", "-m", "fake,fake:hangs"]);
+    let mut command =
+        run(&out, &["capacity.burst", "-n", "3", "-m", "fake,fake:hangs", "--save-baseline", "main"]);
     let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
     let child = child.expect("the harness can be started");
     let pid = rustix::process::Pid::from_child(&child);
@@ -271,6 +272,8 @@ fn an_interrupted_run_keeps_what_is_finished() {
     let last = rows.last().expect("the cell that was cut short has a row");
     assert_eq!((&last["variant"], &last["status"]), (&"hangs".into(), &"partial".into()));
     assert!(fs::read_to_string(out.join("report.md")).expect("a report").contains("the run was interrupted"));
+    assert!(stderr(&output).contains("not saved as the baseline main"), "{}", stderr(&output));
+    assert!(!directory.path().join("baselines").exists());
 }
 
 #[test]

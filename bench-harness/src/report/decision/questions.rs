@@ -12,18 +12,10 @@ pub(super) struct Question {
     pub(super) title: &'static str,
     /// Whose cells answer it.
     pub(super) experiment: Experiment,
-    pub(super) better: Better,
     pub(super) condition: fn(&Chosen) -> String,
     pub(super) answer: for<'a> fn(&Chosen, &[&'a Group]) -> Option<Answer<'a>>,
     /// A value of its metric, as text.
     pub(super) format: fn(&str, f64) -> String,
-}
-
-/// Which way a column is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Better {
-    More,
-    Less,
 }
 
 /// The group that answers, and what is told of it.
@@ -54,7 +46,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "burst efficiency",
         experiment: Experiment::Burst,
-        better: Better::More,
         condition: |_| {
             "bound / elapsed of a burst, cold; more is better, ranked where no limit bounds it".to_owned()
         },
@@ -64,7 +55,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "in-flight capacity, in process",
         experiment: Experiment::HoldTasks,
-        better: Better::More,
         condition: |_| {
             "most that wait at once within the objective, and what ended it; more is better".to_owned()
         },
@@ -74,7 +64,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "in-flight capacity, HTTP",
         experiment: Experiment::Hold,
-        better: Better::More,
         condition: |_| "the same with a connection a request; more is better".to_owned(),
         answer: |_, own| capacity(own, Experiment::Hold),
         format: metric,
@@ -82,7 +71,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "memory a task",
         experiment: Experiment::Tasks,
-        better: Better::Less,
         condition: |_| {
             "one more waiting request: PSS, page tables and kernel stacks; less is better".to_owned()
         },
@@ -92,7 +80,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "memory a connection, user / kernel",
         experiment: Experiment::Connections,
-        better: Better::Less,
         condition: |_| {
             "one more idle connection: PSS / page tables, kernel stacks and slab of both ends; less is better, \
              by all but the slab; the interval is of the PSS"
@@ -104,7 +91,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "probe p99, inline",
         experiment: Experiment::Probe,
-        better: Better::Less,
         condition: |chosen| {
             format!("beside blockers that sleep on their thread{}; less is better", chosen.of_time())
         },
@@ -114,7 +100,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "probe p99, mitigated",
         experiment: Experiment::Probe,
-        better: Better::Less,
         condition: |_| {
             "beside the same blockers, offloaded or in place, whichever is less; less is better".to_owned()
         },
@@ -124,7 +109,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "requests/s",
         experiment: Experiment::Closed,
-        better: Better::More,
         condition: |chosen| {
             let connections = chosen.connections.map(|number| format!(" over {} connections", count(number)));
             format!("an empty plan{}, as fast as it goes; more is better", connections.unwrap_or_default())
@@ -135,7 +119,6 @@ pub(super) const QUESTIONS: [Question; 9] = [
     Question {
         title: "CPU a request",
         experiment: Experiment::Closed,
-        better: Better::Less,
         condition: |_| "of the server, in the same cell; less is better".to_owned(),
         answer: |chosen, own| closed(chosen, own, CPU_METRIC),
         format: metric,

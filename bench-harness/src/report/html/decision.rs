@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::words;
 use crate::format::{printable, signs};
 use crate::report::decision::{Cell, Decision, Standing};
+use crate::report::page::words;
 
 pub(super) fn html(decision: &Decision) -> Markup {
     html! {
