@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use cell_protocol::{ArrivalsResult, CellSpec, Command, Event, Ready, Snapshot, Stopped, Usage};
+use cell_protocol::{
+    ArrivalsResult, CellSpec, Command, Event, PipelineResult, Ready, Snapshot, Stopped, Usage,
+};
 use serde::Serialize;
 
 use crate::child::Child;
@@ -59,7 +61,7 @@ pub struct CellProcess {
     limits: Limits,
     ready: Ready,
     /// A result that came while a snapshot was awaited.
-    early: Option<Box<ArrivalsResult>>,
+    early: Option<Event>,
     began: Instant,
     /// Where the runner is, as it was when it was ready. After the child, so that the group is empty when it goes.
     group: Option<(ControlGroup, Look)>,
@@ -163,7 +165,9 @@ impl CellProcess {
         loop {
             match self.event("a snapshot", deadline, limit)? {
                 Event::Snapshot(snapshot) => return Ok(snapshot),
-                Event::Result(result) if self.early.is_none() => self.early = Some(result),
+                result @ (Event::Result(_) | Event::Pipeline(_)) if self.early.is_none() => {
+                    self.early = Some(result);
+                }
                 other => return Err(out_of_turn("a snapshot", &other)),
             }
         }
@@ -175,11 +179,20 @@ impl CellProcess {
     ///
     /// As for [`start`](Self::start).
     pub fn result(&mut self, timeout: Duration) -> Result<ArrivalsResult, CellError> {
-        if let Some(result) = self.early.take() {
-            return Ok(*result);
-        }
-        match self.event("the result", Instant::now() + timeout, timeout)? {
+        match self.result_event(timeout)? {
             Event::Result(result) => Ok(*result),
+            other => Err(out_of_turn("the result", &other)),
+        }
+    }
+
+    /// Waits for the result of a pipeline.
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start).
+    pub fn pipeline_result(&mut self, timeout: Duration) -> Result<PipelineResult, CellError> {
+        match self.result_event(timeout)? {
+            Event::Pipeline(result) => Ok(*result),
             other => Err(out_of_turn("the result", &other)),
         }
     }
@@ -212,7 +225,7 @@ impl CellProcess {
             match self.event("stopped", deadline, timeout)? {
                 Event::Stopped(stopped) => break stopped,
                 // A task that is cut short may end as the harness loses interest in it.
-                Event::Result(_) => {}
+                Event::Result(_) | Event::Pipeline(_) => {}
                 other => return Err(out_of_turn("stopped", &other)),
             }
         };
@@ -229,6 +242,13 @@ impl CellProcess {
         let of = |(group, when_ready): &(ControlGroup, Look)| Some(group.held([*when_ready, at_end?], wall));
         let held = self.group.as_ref().and_then(of);
         Ok(End { stopped, usage: reaped.usage, rss_max_bytes: reaped.rss_max_bytes, held })
+    }
+
+    fn result_event(&mut self, timeout: Duration) -> Result<Event, CellError> {
+        match self.early.take() {
+            Some(result) => Ok(result),
+            None => self.event("the result", Instant::now() + timeout, timeout),
+        }
     }
 
     /// Writes one line. The lines are short and each but `stop` is answered, so the pipe has room.

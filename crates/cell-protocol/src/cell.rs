@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use workload::arrivals::Pattern;
 use workload::{BlockingStrategy, Plan};
 
+use crate::pipeline::PipelineTask;
+
 /// The first line on a runner's standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +46,8 @@ pub enum Task {
     Stages(StagesTask),
     /// Serve HTTP until told to stop.
     Serve(ServeTask),
+    /// Send images through the batching pipeline in this process.
+    Pipeline(Box<PipelineTask>),
 }
 
 /// Requests offered in process.

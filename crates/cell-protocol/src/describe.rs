@@ -57,6 +57,8 @@ pub enum Ability {
     Handler,
     /// Serve requests over HTTP.
     Server,
+    /// Send images through the batching pipeline.
+    Pipeline,
     /// Run blocking steps on another pool.
     Offload,
     /// Block in place after handing the worker's other tasks away.
@@ -68,6 +70,7 @@ impl fmt::Display for Ability {
         f.write_str(match self {
             Ability::Handler => "handler",
             Ability::Server => "server",
+            Ability::Pipeline => "pipeline",
             Ability::Offload => "offload",
             Ability::InPlace => "in-place",
         })

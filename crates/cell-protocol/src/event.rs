@@ -5,7 +5,10 @@ use std::net::SocketAddr;
 
 use latency_histogram::Histogram;
 use serde::{Deserialize, Serialize};
+use workload::pipeline::PipelineLevels;
 use workload::{LoopLag, RequestCounts, ServerCounts};
+
+use crate::pipeline::PipelineResult;
 
 /// What the harness tells a runner, after the cell's spec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +32,8 @@ pub enum Event {
     Snapshot(Snapshot),
     /// An in-process task has ended.
     Result(Box<ArrivalsResult>),
+    /// The pipeline has been drained.
+    Pipeline(Box<PipelineResult>),
     /// The runtime is down.
     Stopped(Stopped),
 }
@@ -63,6 +68,9 @@ pub struct Snapshot {
     /// Where the requests are, for requests in stages.
     #[serde(default)]
     pub requests: Option<RequestCounts>,
+    /// Where the images are, for a pipeline.
+    #[serde(default)]
+    pub pipeline: Option<Box<PipelineLevels>>,
     /// How late the runtime's ticks came so far, for a server.
     pub loop_lag: Option<LoopLag>,
     /// What the process, and the children that it has reaped, used so far.
@@ -161,6 +169,7 @@ mod tests {
             at_monotonic_ns: 1,
             server: None,
             requests: None,
+            pipeline: None,
             loop_lag: Some(lag),
             usage: Usage::default(),
         };

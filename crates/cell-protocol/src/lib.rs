@@ -20,11 +20,13 @@
 mod cell;
 mod describe;
 mod event;
+mod pipeline;
 
 pub use cell::{ArrivalsTask, CellSpec, ServeTask, StagesTask, Task};
 pub use describe::{Ability, Description, Refusal, VariantDescription};
 pub use event::{ArrivalsResult, Command, Event, Ready, Snapshot, Stopped, Usage};
 pub use latency_histogram::Histogram;
+pub use pipeline::{PipelineLoad, PipelineResult, PipelineTask, PipelineWindow};
 
 /// The version of these messages. A runner refuses a cell of another version.
 pub const PROTOCOL: u32 = 1;

@@ -54,6 +54,7 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
             let server = (ability.serve)(&runtime, &listen, ServerState::new(limits, info))?;
             serve::run(runtime, server, &spec)
         }
+        Task::Pipeline(_) => Err(usage("this runtime has no pipeline: its drivers are not there yet")),
     }
 }
 
@@ -115,6 +116,8 @@ fn config(spec: &CellSpec) -> RuntimeConfig {
         Task::Arrivals(task) => task.queue_capacity,
         Task::Stages(task) => task.queue_capacity,
         Task::Serve(task) => task.queue_capacity,
+        // The pipeline has queues of its own, and a pool gets at most what they let through.
+        Task::Pipeline(task) => task.pipeline.in_flight_max,
     };
     let CellSpec { workers, offload_threads, .. } = *spec;
     RuntimeConfig { workers, queue_capacity, offload_threads }
@@ -133,7 +136,8 @@ fn ends_with_the_process<T>(runtime: T) -> ManuallyDrop<T> {
 /// What the process has used by now; whoever has counts adds them.
 fn snapshot<R: Runtime>(runtime: &R) -> Snapshot {
     let usage = used(&runtime.worker_processes());
-    Snapshot { at_monotonic_ns: pace::monotonic_ns(), server: None, loop_lag: None, requests: None, usage }
+    let at_monotonic_ns = pace::monotonic_ns();
+    Snapshot { at_monotonic_ns, server: None, loop_lag: None, requests: None, pipeline: None, usage }
 }
 
 /// Ends the runtime and says so, with what a server has counted to its end.
