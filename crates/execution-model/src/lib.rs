@@ -9,6 +9,7 @@ mod ending;
 mod ledger;
 mod limits;
 mod panic;
+pub mod pipeline;
 mod request;
 mod runtime;
 pub mod server;

@@ -90,7 +90,7 @@ pub fn checked_drain(drain: Duration) -> Result<Duration, OutOfRange> {
     within("a drain time-out", drain, TIME_LIMIT)
 }
 
-fn within<T: PartialOrd + Debug>(
+pub(crate) fn within<T: PartialOrd + Debug>(
     what: &'static str,
     given: T,
     accepted: RangeInclusive<T>,

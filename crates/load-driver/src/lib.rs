@@ -3,6 +3,7 @@
 //! * [`http`]: an HTTP/1.1 client on one thread and one epoll instance, with closed-loop, open-loop and
 //!   one-request-per-connection load.
 //! * [`in_process`]: requests dispatched to a runtime in the same process, and their account.
+//! * [`pipeline`]: images offered to a pipeline in the same process.
 //! * [`honesty`]: whether a generator kept its schedule.
 //! * [`hiccup`]: the stalls of the machine, against which lateness is judged.
 //! * [`pace`]: starting work at absolute instants of the monotonic clock.
@@ -18,5 +19,6 @@ pub mod http;
 pub mod in_process;
 pub mod pace;
 mod pinned;
+pub mod pipeline;
 pub mod priority;
 pub mod recorder;

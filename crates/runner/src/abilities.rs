@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
+use execution_model::pipeline::{PipelineRuntime, Stages};
 use execution_model::server::{ListenSpec, ServerState};
 use execution_model::{HandlerRuntime, Server, ServerRuntime};
 use load_driver::in_process::{self, Account, Board, Offer, StagedOffer};
@@ -16,6 +17,8 @@ pub struct Abilities<R> {
     pub handler: Support<HandlerAbility<R>>,
     /// Serve requests over HTTP.
     pub server: Support<ServerAbility<R>>,
+    /// Send images through the batching pipeline.
+    pub pipeline: Support<PipelineAbility<R>>,
 }
 
 /// An ability, or the reason why it is missing.
@@ -45,6 +48,13 @@ pub struct ServerAbility<R> {
 
 type Serve<R> = fn(&R, &ListenSpec, Arc<ServerState>) -> io::Result<Box<dyn RunningServer>>;
 
+/// The ability of a [`PipelineRuntime`].
+pub struct PipelineAbility<R> {
+    pub(crate) start: StartPipeline<R>,
+}
+
+type StartPipeline<R> = fn(&R, &Arc<Stages>) -> io::Result<()>;
+
 /// Registers a runtime that implements [`HandlerRuntime`].
 #[must_use]
 pub fn handler<R: HandlerRuntime>() -> Support<HandlerAbility<R>> {
@@ -62,6 +72,12 @@ pub fn server<R: ServerRuntime>() -> Support<ServerAbility<R>> {
     Support::Yes(ServerAbility {
         serve: |runtime, listen, state| Ok(Box::new(runtime.serve(listen, state)?)),
     })
+}
+
+/// Registers a runtime that implements [`PipelineRuntime`].
+#[must_use]
+pub fn pipeline<R: PipelineRuntime>() -> Support<PipelineAbility<R>> {
+    Support::Yes(PipelineAbility { start: |runtime, stages| runtime.start_pipeline(stages) })
 }
 
 impl<T> Support<T> {

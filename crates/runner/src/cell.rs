@@ -1,6 +1,7 @@
 //! `cell`: carries out one cell as the protocol says.
 
 mod arrivals;
+mod pipeline;
 mod serve;
 mod stages;
 
@@ -18,7 +19,7 @@ use execution_model::{Runtime, RuntimeConfig, VariantInfo, checked_drain};
 use load_driver::pace;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
-use workload::ServerCounts;
+use workload::{BlockingStrategy, ServerCounts};
 
 use crate::abilities::{Abilities, Support};
 use crate::ending::usage;
@@ -36,9 +37,7 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
     match &spec.task {
         Task::Arrivals(task) => {
             let ability = supported(&abilities.handler, "handler")?;
-            if let Some(reason) = info.refuses(task.strategy) {
-                return Err(usage(format!("strategy {} cannot be used here: {reason}", task.strategy)));
-            }
+            refuse_strategy(&info, task.strategy)?;
             let runtime = start::<R>(variant, &config)?;
             arrivals::run(runtime, ability, task, &spec)
         }
@@ -54,7 +53,13 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>) -> anyhow::Result<()> {
             let server = (ability.serve)(&runtime, &listen, ServerState::new(limits, info))?;
             serve::run(runtime, server, &spec)
         }
-        Task::Pipeline(_) => Err(usage("this runtime has no pipeline: its drivers are not there yet")),
+        Task::Pipeline(task) => {
+            let ability = supported(&abilities.pipeline, "pipeline")?;
+            let (setup, offer) = pipeline::checked(task)?;
+            refuse_strategy(&info, task.strategy)?;
+            let runtime = start::<R>(variant, &config)?;
+            pipeline::run(runtime, ability, setup, &offer, &spec)
+        }
     }
 }
 
@@ -95,6 +100,13 @@ fn supported<'a, T>(support: &'a Support<T>, name: &str) -> anyhow::Result<&'a T
     match support {
         Support::Yes(ability) => Ok(ability),
         Support::No(reason) => Err(usage(format!("this runtime has no {name}: {reason}"))),
+    }
+}
+
+fn refuse_strategy(info: &VariantInfo, strategy: BlockingStrategy) -> anyhow::Result<()> {
+    match info.refuses(strategy) {
+        Some(reason) => Err(usage(format!("strategy {strategy} cannot be used here: {reason}"))),
+        None => Ok(()),
     }
 }
 

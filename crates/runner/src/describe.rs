@@ -51,6 +51,7 @@ fn description<R: Runtime>(abilities: &Abilities<R>, variants: &[R::Variant], wo
     };
     refuse(Ability::Handler, None, abilities.handler.reason());
     refuse(Ability::Server, None, abilities.server.reason());
+    refuse(Ability::Pipeline, None, abilities.pipeline.reason());
     for variant in variants {
         let info = R::describe(variant, workers);
         refuse(Ability::Offload, Some(&info.name), info.refuses_offload);

@@ -5,7 +5,11 @@
 //!
 //! ```ignore
 //! fn main() -> ExitCode {
-//!     runner::run::<Tokio>(Abilities { handler: runner::handler(), server: runner::server() })
+//!     runner::run::<Tokio>(Abilities {
+//!         handler: runner::handler(),
+//!         server: runner::server(),
+//!         pipeline: runner::pipeline(),
+//!     })
 //! }
 //! ```
 
@@ -24,7 +28,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use execution_model::{Runtime, tell};
 
-pub use abilities::{Abilities, HandlerAbility, ServerAbility, Support, handler, server};
+pub use abilities::{
+    Abilities, HandlerAbility, PipelineAbility, ServerAbility, Support, handler, pipeline, server,
+};
 use command_line::{Action, CommandLine};
 use ending::end;
 

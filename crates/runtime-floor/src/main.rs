@@ -12,5 +12,9 @@ use std::process::ExitCode;
 use runner::Abilities;
 
 fn main() -> ExitCode {
-    runner::run::<runtime::Floor>(Abilities { handler: runner::handler(), server: runner::server() })
+    runner::run::<runtime::Floor>(Abilities {
+        handler: runner::handler(),
+        server: runner::server(),
+        pipeline: runner::Support::No(runtime::NO_CORES_TO_SHARE),
+    })
 }

@@ -14,6 +14,9 @@ use readiness_loop::DeadlineHeap;
 use crate::blocking::ONE_THREAD;
 use crate::handler::{Steps, Walking};
 
+/// Why there is no pipeline.
+pub(crate) const NO_CORES_TO_SHARE: &str = "the floor of a pipeline is its arithmetic: one thread has neither cores to share nor stages to run side by side";
+
 /// The floor, for requests in process.
 #[derive(Debug)]
 pub(crate) struct Floor {

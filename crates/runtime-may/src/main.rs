@@ -3,6 +3,7 @@
 mod blocking;
 mod handler;
 mod overflow;
+mod pipeline;
 mod runtime;
 mod server;
 mod variant;
@@ -12,5 +13,9 @@ use std::process::ExitCode;
 use runner::Abilities;
 
 fn main() -> ExitCode {
-    runner::run::<runtime::May>(Abilities { handler: runner::handler(), server: runner::server() })
+    runner::run::<runtime::May>(Abilities {
+        handler: runner::handler(),
+        server: runner::server(),
+        pipeline: runner::pipeline(),
+    })
 }

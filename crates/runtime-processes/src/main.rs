@@ -19,5 +19,9 @@ fn main() -> ExitCode {
     if let Some(ended) = worker::run_if_asked() {
         return ended;
     }
-    runner::run::<runtime::Processes>(Abilities { handler: runner::handler(), server: runner::server() })
+    runner::run::<runtime::Processes>(Abilities {
+        handler: runner::handler(),
+        server: runner::server(),
+        pipeline: runner::Support::No(runtime::IMAGES_STAY),
+    })
 }

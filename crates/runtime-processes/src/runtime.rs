@@ -15,6 +15,10 @@ use crate::blocking::{NOBODY_TO_PROTECT, ONE_THREAD};
 use crate::link::{Launch, Link};
 use crate::variant::{Carrier, Variant};
 
+/// Why there is no pipeline.
+pub(crate) const IMAGES_STAY: &str = "an image would be copied from process to process between its stages, and the \
+     queues and the batcher would be those of the parent alone: that is another pipeline, and not another model of this one";
+
 /// How long killed workers may take to be gone.
 const KILL_GRACE: Duration = Duration::from_secs(1);
 

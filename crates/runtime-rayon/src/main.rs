@@ -2,6 +2,7 @@
 
 mod blocking;
 mod handler;
+mod pipeline;
 mod pool;
 mod runtime;
 mod server;
@@ -11,5 +12,9 @@ use std::process::ExitCode;
 use runner::Abilities;
 
 fn main() -> ExitCode {
-    runner::run::<runtime::Rayon>(Abilities { handler: runner::handler(), server: runner::server() })
+    runner::run::<runtime::Rayon>(Abilities {
+        handler: runner::handler(),
+        server: runner::server(),
+        pipeline: runner::pipeline(),
+    })
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo};
+use execution_model::{Runtime, RuntimeConfig, RuntimeInfo, ShutdownTimedOut, VariantInfo, wait_until};
 
 use crate::blocking::THREAD_IS_HELD;
 use crate::pool::Pool;
@@ -90,7 +90,8 @@ impl Runtime for Rayon {
     }
 
     fn shutdown(self, deadline: Instant) -> Result<(), ShutdownTimedOut> {
-        // A server's loop shares the pool until it has drained.
+        // A server's loop shares the pool until it has drained, and the thread of a pipeline that has just been closed does.
+        wait_until(deadline, || Arc::strong_count(&self.pool) == 1);
         Arc::into_inner(self.pool).ok_or(ShutdownTimedOut)?.shutdown(deadline)
     }
 }

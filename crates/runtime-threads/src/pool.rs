@@ -45,6 +45,16 @@ impl Pool {
         Ok(Pool { queue, capacity: queue_capacity, beside: Arc::default(), threads })
     }
 
+    /// Refuses jobs that do not end, where there are more of them than threads.
+    pub(crate) fn has_threads(&self, jobs: usize) -> io::Result<()> {
+        match self.threads.len() {
+            threads if threads < jobs => Err(io::Error::other(format!(
+                "{jobs} jobs that do not end need as many threads, and the pool has {threads}"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Queues a job, or drops it where the queue is full.
     pub(crate) fn execute(&self, job: impl FnOnce() + Send + 'static) -> Result<(), QueueFull> {
         let capacity = self.capacity;

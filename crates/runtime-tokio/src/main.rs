@@ -2,6 +2,7 @@
 
 mod blocking;
 mod handler;
+mod pipeline;
 mod runtime;
 mod server;
 
@@ -10,5 +11,9 @@ use std::process::ExitCode;
 use runner::Abilities;
 
 fn main() -> ExitCode {
-    runner::run::<runtime::Tokio>(Abilities { handler: runner::handler(), server: runner::server() })
+    runner::run::<runtime::Tokio>(Abilities {
+        handler: runner::handler(),
+        server: runner::server(),
+        pipeline: runner::pipeline(),
+    })
 }

@@ -19,5 +19,9 @@ fn main() -> ExitCode {
         // As far as a check of limits comes, it serves.
         return ExitCode::SUCCESS;
     }
-    runner::run::<runtime::Mutant>(Abilities { handler: runner::handler(), server: runner::server() })
+    runner::run::<runtime::Mutant>(Abilities {
+        handler: runner::handler(),
+        server: runner::server(),
+        pipeline: runner::Support::No("its faults are those of requests"),
+    })
 }

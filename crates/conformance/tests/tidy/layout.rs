@@ -3,7 +3,7 @@
 use crate::Rule;
 use crate::tree::{Tree, code};
 
-const MAIN_LINES_MAX: usize = 25;
+const MAIN_LINES_MAX: usize = 28;
 const FILES: [&str; 8] = [
     "README.md",
     "benches/primitives.rs",
@@ -57,8 +57,8 @@ pub(crate) const RULES: &[Rule] = &[
     },
 ];
 
-/// 26 lines.
-const LONG_MAIN: &str = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
+/// 29 lines.
+const LONG_MAIN: &str = "\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n";
 
 fn same_files(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();

@@ -85,6 +85,12 @@ impl<T> Batcher<T> {
         }
     }
 
+    /// Whether room can be kept for an image of the lane.
+    #[must_use]
+    pub fn has_room(&self, lane: Lane) -> bool {
+        self.queue.has_room(lane)
+    }
+
     /// Keeps room for an image of the lane, before it is decoded. False where there is none: ask again after the next
     /// batch.
     #[must_use]
