@@ -15,7 +15,7 @@ use crate::place::CpusBy;
 use crate::predict::{amdahl, little, pipeline, pool};
 
 pub(crate) use compare::Compare;
-pub(crate) use refusal::parse;
+pub(crate) use refusal::{parse, parse_recorded};
 
 /// Runs the same workloads on every execution model, and reports what was measured.
 #[derive(Debug, Parser)]
@@ -132,6 +132,13 @@ pub(crate) struct Run {
     /// The directory of the results; by default a new one under reports/
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Go on with the run of this directory that was interrupted: the same command, seed and order; what is finished is
+    /// not measured again
+    #[arg(long, value_name = "DIR", conflicts_with_all = [
+        "experiments", "runtimes", "quick", "repetitions", "seed", "out", "noise", "workers", "cpus", "cpus_by",
+        "experiments_file", "save_baseline", "baseline", "baselines", "fail_on_regression",
+    ])]
+    pub(crate) resume: Option<PathBuf>,
     /// Refuse, with 5 and the reasons, to measure on a machine that is too busy (see doctor)
     #[arg(long)]
     pub(crate) strict: bool,

@@ -44,6 +44,9 @@ pub(crate) struct Run {
     /// What the values of these experiments were, and of the server that all share.
     #[serde(default)]
     pub(crate) definition: BTreeMap<String, Value>,
+    /// Each time that the run was interrupted and went on.
+    #[serde(default)]
+    pub(crate) resumed: Vec<Resumption>,
     pub(crate) build: Build,
     pub(crate) machine: Machine,
     pub(crate) noise_before: Noise,
@@ -58,6 +61,18 @@ pub(crate) struct Run {
     /// What was wrong with the files of this run when they were read.
     #[serde(skip)]
     pub(crate) warnings: Vec<String>,
+}
+
+/// A later start of the same run: what it found, and what else went on then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Resumption {
+    pub(crate) at: String,
+    /// Cells that were finished, and were not measured again.
+    pub(crate) cells_kept: u64,
+    pub(crate) cells: u64,
+    /// Rows of cells that were cut short, which were measured again.
+    pub(crate) rows_dropped: u64,
+    pub(crate) noise: Noise,
 }
 
 /// What the harness was built with and from.
@@ -129,6 +144,13 @@ pub(crate) struct Noise {
     /// Microseconds in which some task waited for a CPU.
     pub(crate) cpu_pressure_us: Option<u64>,
     pub(crate) throttled_periods: Option<u64>,
+}
+
+impl Run {
+    /// What else went on when what runs now was started.
+    pub(crate) fn noise_at_start(&self) -> &Noise {
+        self.resumed.last().map_or(&self.noise_before, |resumed| &resumed.noise)
+    }
 }
 
 impl Build {

@@ -35,7 +35,7 @@ pub(crate) struct Regression(pub(crate) String);
 #[error("{0}")]
 pub(crate) struct Refused(pub(crate) String);
 
-/// 6: what was to be compared is not of one kind.
+/// 6: what was to be compared, or put together, is not of one kind.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Incomparable(pub(crate) String);

@@ -25,8 +25,14 @@ pub(crate) struct Row {
     pub(crate) params: BTreeMap<String, Value>,
     /// From 1.
     pub(crate) repetition: u32,
-    /// The how-manieth cell of the run, from 1.
+    /// The how-manieth row of the run, from 1.
     pub(crate) order: u64,
+    /// The how-manieth cell of the run's plan it is of, from 1: all rows of a ramp are of one. 0 where there is no plan.
+    #[serde(default)]
+    pub(crate) cell_number: u64,
+    /// Whether that cell is finished with this row. Where no row says so, the cell was cut short.
+    #[serde(default)]
+    pub(crate) ends_cell: bool,
     pub(crate) status: Status,
     pub(crate) reason: Option<String>,
     pub(crate) metrics: BTreeMap<String, Figure>,
@@ -148,6 +154,8 @@ impl Row {
             params: cell.params,
             repetition,
             order: 0,
+            cell_number: 0,
+            ends_cell: false,
             status,
             // A runner's own words may be in it.
             reason: reason.map(|reason| printable(&reason).into_owned()),

@@ -13,6 +13,7 @@ use crate::exit::usage;
 use crate::row::Row;
 
 mod read;
+mod resume;
 
 pub(crate) use read::{read, read_benches};
 
@@ -50,6 +51,7 @@ impl Store {
                     _ => anyhow::Error::new(error).context(format!("cannot make {}", path.display())),
                 }
             })?;
+        resume::lock(&rows, &directory)?;
         write_run(&directory, run).inspect_err(|_| {
             // Nothing was measured: the directory is left as empty as it was, for another try.
             let _removed = fs::remove_file(&path);
@@ -61,8 +63,8 @@ impl Store {
         &self.directory
     }
 
-    /// Appends a row, numbered in the order in which rows come, and hands it back.
-    pub(crate) fn append(&mut self, mut row: Row) -> anyhow::Result<Row> {
+    /// Appends a row, numbered in the order in which rows come.
+    pub(crate) fn append(&mut self, mut row: Row) -> anyhow::Result<()> {
         row.order = self.count + 1;
         let mut line = serde_json::to_vec(&row).context("cannot encode a row")?;
         line.push(b'\n');
@@ -78,7 +80,7 @@ impl Store {
         }
         self.count = row.order;
         self.bytes = self.bytes.saturating_add(u64::try_from(line.len()).unwrap_or(u64::MAX));
-        Ok(row)
+        Ok(())
     }
 }
 

@@ -16,6 +16,11 @@ pub(crate) fn parse() -> anyhow::Result<Cli> {
     })
 }
 
+/// Reads a command line that a run has recorded.
+pub(crate) fn parse_recorded(command: &[String]) -> anyhow::Result<Cli> {
+    Cli::try_parse_from(command).map_err(|error| usage(one_line(&error.render().to_string())))
+}
+
 /// What is wrong and what would be right, without what `--help` tells.
 fn one_line(error: &str) -> String {
     let paragraphs = error.split("\n\n").map(|paragraph| {

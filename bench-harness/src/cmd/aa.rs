@@ -99,8 +99,6 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let turns = turns(&bench, &arms, arguments.plant, seed);
     let slug = format!("aa-{}", contestant.label.replace([':', '='], "-"));
     let opening = Opening {
-        out: arguments.out.as_deref(),
-        slug: &slug,
         size: "aa",
         experiments: vec![Experiment::Burst.name().to_owned()],
         definition: bench.values.definition(&["aa"]),
@@ -113,7 +111,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         machine,
         noise_floor: None,
     };
-    let mut session = Session::open(opening, interrupt)?;
+    let mut session = Session::open(opening.record(), arguments.out.as_deref(), &slug, interrupt)?;
     let expected = turns
         .iter()
         .map(|(arm, _)| estimate::cell(&arm.bench.values, &arm.bench.machine, &cell(&contestant, 1)));
@@ -194,14 +192,14 @@ fn measure(
     progress: &mut Progress,
     figures: &mut Figures,
 ) -> anyhow::Result<()> {
-    for (arm, turn) in turns {
+    for ((arm, turn), number) in turns.iter().zip(1..) {
         if session.is_interrupted() {
             break;
         }
         // Of one side, all pairs are one series.
         let repetitions = arm.bench.values.aa.repetitions;
         let repetition = (turn.pair - 1) * repetitions + turn.repetition;
-        session.measure(&arm.bench, &cell(contestant, repetition), progress, |row| {
+        session.measure(&arm.bench, (&cell(contestant, repetition), number), progress, |row| {
             row.params.insert("side".to_owned(), arm.side.name().into());
             row.evidence.insert("pair".to_owned(), Value::from(turn.pair));
             if row.status.ranks() {

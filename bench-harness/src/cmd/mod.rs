@@ -9,6 +9,7 @@ mod list;
 mod load;
 mod predict;
 mod report;
+mod resume;
 mod run;
 mod serve;
 mod session;

@@ -1,12 +1,14 @@
 //! `run`: from experiments and runtimes to rows, and from rows to a report.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::aa::NoiseFloor;
 use crate::cli::{Cli, Run as Arguments};
-use crate::cmd::baseline;
+use crate::cmd::resume::Begun;
 use crate::cmd::session::{Opening, Session, seed_from_the_clock};
+use crate::cmd::{baseline, report};
 use crate::contestant::Field;
 use crate::doctor;
 use crate::environment::Machine;
@@ -22,7 +24,10 @@ use crate::progress::Progress;
 use crate::quota;
 use crate::table::Table;
 
-pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
+pub(super) fn run(cli: &Cli, given: &Arguments) -> anyhow::Result<Ending> {
+    let begun = given.resume.as_deref().map(Begun::read).transpose()?;
+    let arguments = begun.as_ref().map_or(given, |begun| &begun.arguments);
+    let runners = cli.runners.as_deref().or_else(|| begun.as_ref()?.runners.as_deref());
     let experiments = Experiment::select(&arguments.experiments)?;
     let size = Size::of(arguments.quick);
     let values = Values::load(arguments.values.experiments_file.as_deref(), size)?;
@@ -30,33 +35,29 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let mut fields = Vec::new();
     let mut contestants = Vec::new();
     for place in &places {
-        let field = Field::find(cli.runners.as_deref(), place.clone())?;
+        let field = Field::find(runners, place.clone())?;
         contestants.extend(field.select(&arguments.runtimes)?);
         fields.push(field);
     }
     // They differ in the limits of variants alone, which each contestant has of its own.
     let field = fields.swap_remove(0);
-    let noise_floor = arguments.noise.as_deref().map(NoiseFloor::read).transpose()?;
-    let seed = arguments.seed.unwrap_or_else(seed_from_the_clock);
+    let noise_floor = match &begun {
+        Some(begun) => begun.record.noise_floor.clone(),
+        None => arguments.noise.as_deref().map(NoiseFloor::read).transpose()?,
+    };
+    let seed = match &begun {
+        Some(begun) => begun.record.seed,
+        None => arguments.seed.unwrap_or_else(seed_from_the_clock),
+    };
     let machine = Machine::read();
-    let floor = field.floor();
-    let cells = matrix::cells(&values, &experiments, &contestants, arguments.repetitions, seed);
-    let (limits, rounds_per_us) = (machine.limits(), machine.rounds_per_us);
-    let estimates: Vec<Duration> = cells.iter().map(|cell| estimate::cell(&values, &limits, cell)).collect();
-    if arguments.dry_run {
-        output::print(&plan(cli, &cells, &estimates))?;
-        return Ok(Ending::Done);
-    }
-    let baselines = baseline::Plan::of(arguments)?;
-    let groups = quota::prepare(&places)?.map(Rc::new);
-    if arguments.strict {
-        doctor::refuse_if_busy(&machine)?;
-    }
-    let interrupt = Interrupt::install()?;
+    let limits = machine.limits();
+    // A duration of computing is as many rounds as it was.
+    let rounds_per_us =
+        begun.as_ref().map_or(machine.rounds_per_us, |begun| begun.record.machine.rounds_per_us);
+    let is_strict = given.strict || arguments.strict;
+    let busy = if is_strict && !given.dry_run { doctor::refuse_if_busy(&machine) } else { Ok(()) };
     let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name()).collect();
     let opening = Opening {
-        out: arguments.out.as_deref(),
-        slug: &slug(&arguments.experiments, size),
         size: size.name(),
         experiments: names.iter().map(|name| (*name).to_owned()).collect(),
         definition: values.definition(&names),
@@ -69,11 +70,51 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         machine,
         noise_floor,
     };
-    let mut session = Session::open(opening, interrupt.clone())?;
+    let record = opening.record();
+    let cells = matrix::cells(&values, &experiments, &contestants, arguments.repetitions, seed);
+    let finished = match &begun {
+        Some(begun) => begun.refuse_if_changed(&record).and_then(|()| begun.finished(&cells))?,
+        None => BTreeSet::new(),
+    };
+    let numbered = cells.iter().zip(1..).filter(|(_, number)| !finished.contains(number));
+    let left: Vec<(&Cell<'_>, u64)> = numbered.collect();
+    let estimates: Vec<Duration> =
+        left.iter().map(|(cell, _)| estimate::cell(&values, &limits, cell)).collect();
+    if given.dry_run {
+        output::print(&plan(cli, &left, &estimates))?;
+        return Ok(Ending::Done);
+    }
+    if let Some(begun) = begun.as_ref().filter(|_| left.is_empty()) {
+        output::tell(format_args!("nothing is left: all {} cells are finished", cells.len()));
+        report::write_and_print(cli, &begun.directory)?;
+        return Ok(Ending::Done);
+    }
+    let baselines = baseline::Plan::of(arguments)?;
+    let groups = quota::prepare(&places)?.map(Rc::new);
+    busy?;
+    let interrupt = Interrupt::install()?;
+    let mut session = match &begun {
+        Some(begun) => {
+            let record = begun.record_resumed(&finished, cells.len());
+            let session = Session::resume(record, &begun.directory, &finished, interrupt.clone())?;
+            begun.tell(session.record());
+            session
+        }
+        None => Session::open(
+            record,
+            arguments.out.as_deref(),
+            &slug(&arguments.experiments, size),
+            interrupt.clone(),
+        )?,
+    };
     let ceiling = Ceiling::new();
+    if let Some(per_s) = begun.as_ref().and_then(Begun::floor_ceiling_per_s) {
+        let _first = ceiling.set(Ok(per_s));
+    }
+    let floor = field.floor();
     let bench = Bench { values, floor, ceiling, seed, machine: limits, rounds_per_us, groups, interrupt };
-    let mut progress = Progress::new(cells.len(), estimates.iter().sum(), !arguments.no_progress);
-    let outcome = measure(&bench, &cells, &mut session, &mut progress);
+    let mut progress = Progress::new(left.len(), estimates.iter().sum(), !given.no_progress);
+    let outcome = measure(&bench, &left, &mut session, &mut progress);
     progress.finish();
     let closed = session.close(&outcome).and_then(|ending| {
         baselines.conclude(cli, session.directory(), baseline::Whole::of(&outcome, ending))?;
@@ -84,7 +125,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
 
 fn measure(
     bench: &Bench,
-    cells: &[Cell<'_>],
+    cells: &[(&Cell<'_>, u64)],
     session: &mut Session,
     progress: &mut Progress,
 ) -> anyhow::Result<()> {
@@ -92,14 +133,14 @@ fn measure(
         if session.is_interrupted() {
             break;
         }
-        session.measure(bench, cell, progress, |_| {})?;
+        session.measure(bench, *cell, progress, |_| {})?;
     }
     Ok(())
 }
 
-fn plan(cli: &Cli, cells: &[Cell<'_>], estimates: &[Duration]) -> String {
+fn plan(cli: &Cli, cells: &[(&Cell<'_>, u64)], estimates: &[Duration]) -> String {
     let mut table = Table::new(&["cell", "seconds"]);
-    for (cell, estimate) in cells.iter().zip(estimates) {
+    for ((cell, _), estimate) in cells.iter().zip(estimates) {
         table.push(vec![cell.label(), format!("{:.1}", estimate.as_secs_f64())]);
     }
     let sum: Duration = estimates.iter().sum();
@@ -116,7 +157,7 @@ fn plan(cli: &Cli, cells: &[Cell<'_>], estimates: &[Duration]) -> String {
             let each: Vec<_> = cells
                 .iter()
                 .zip(estimates)
-                .map(|(cell, estimate)| serde_json::json!({"cell": cell.label(), "seconds": estimate.as_secs_f64()}))
+                .map(|((cell, _), estimate)| serde_json::json!({"cell": cell.label(), "seconds": estimate.as_secs_f64()}))
                 .collect();
             format!("{:#}\n", serde_json::json!({"cells": each, "seconds": sum.as_secs_f64()}))
         }

@@ -1,7 +1,7 @@
 //! A run from its opening to its end: the record of what it is made with, its directory, and its rows. Whatever ends it,
 //! what is finished is kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,15 +18,12 @@ use crate::matrix::Cell;
 use crate::measure::Bench;
 use crate::place::{CpusBy, Place};
 use crate::progress::Progress;
-use crate::row::{FORMAT, Row};
+use crate::row::{FORMAT, Row, Status};
 use crate::store::{self, Store};
 
 /// What a run is made with.
 #[derive(Debug)]
 pub(super) struct Opening<'a> {
-    pub(super) out: Option<&'a Path>,
-    /// What the run is called, where its directory is a new one under `reports/`.
-    pub(super) slug: &'a str,
     pub(super) size: &'static str,
     pub(super) experiments: Vec<String>,
     pub(super) definition: BTreeMap<String, Value>,
@@ -48,10 +45,12 @@ pub(super) struct Session {
     interrupt: Interrupt,
 }
 
-impl Session {
-    /// Makes the directory and writes `run.json`.
-    pub(super) fn open(opening: Opening<'_>, interrupt: Interrupt) -> anyhow::Result<Session> {
-        let record = Run {
+impl Opening<'_> {
+    /// The record of a run that begins now.
+    pub(super) fn record(self) -> Run {
+        let problem =
+            |problem: &cell_control::Problem| format!("{}: {}", file_name(&problem.path), problem.reason);
+        Run {
             format: FORMAT,
             command: command(),
             started_at: now(),
@@ -59,29 +58,48 @@ impl Session {
             // Until it has ended: a harness that is killed cannot say so any more.
             partial: true,
             error: None,
-            seed: opening.seed,
-            workers: opening.places.iter().map(|place| place.workers).collect(),
-            cpus: opening.cpus.to_vec(),
-            cpus_by: opening.cpus_by.to_vec(),
-            size: opening.size.to_owned(),
-            experiments: opening.experiments,
-            definition: opening.definition,
+            seed: self.seed,
+            workers: self.places.iter().map(|place| place.workers).collect(),
+            cpus: self.cpus.to_vec(),
+            cpus_by: self.cpus_by.to_vec(),
+            size: self.size.to_owned(),
+            experiments: self.experiments,
+            definition: self.definition,
+            resumed: Vec::new(),
             build: Build::read(),
             noise_before: Noise::read(),
             noise_after: None,
-            noise_floor: opening.noise_floor,
-            runtimes: described(opening.field, opening.contestants),
-            problems: opening
-                .field
-                .problems
-                .iter()
-                .map(|problem| format!("{}: {}", file_name(&problem.path), problem.reason))
-                .collect(),
-            machine: opening.machine,
+            noise_floor: self.noise_floor,
+            runtimes: described(self.field, self.contestants),
+            problems: self.field.problems.iter().map(problem).collect(),
+            machine: self.machine,
             warnings: Vec::new(),
-        };
+        }
+    }
+}
+
+impl Session {
+    /// Makes the directory, `out` or a new one under `reports/` that is called by `slug`, and writes `run.json`.
+    pub(super) fn open(
+        record: Run,
+        out: Option<&Path>,
+        slug: &str,
+        interrupt: Interrupt,
+    ) -> anyhow::Result<Session> {
         let date = record.started_at.split('T').next().unwrap_or_default();
-        let store = Store::create(opening.out, date, opening.slug, &record)?;
+        let store = Store::create(out, date, slug, &record)?;
+        Ok(Session { record, store, interrupt })
+    }
+
+    /// Goes on with a run: `record` is that of its beginning. The rows of cells that are not `finished` are dropped.
+    pub(super) fn resume(
+        record: Run,
+        directory: &Path,
+        finished: &BTreeSet<u64>,
+        interrupt: Interrupt,
+    ) -> anyhow::Result<Session> {
+        let store = Store::reopen(directory, |row| finished.contains(&row.cell_number))?;
+        store::write_run(directory, &record)?;
         Ok(Session { record, store, interrupt })
     }
 
@@ -89,26 +107,42 @@ impl Session {
         self.store.directory()
     }
 
+    pub(super) fn record(&self) -> &Run {
+        &self.record
+    }
+
     /// Whether the run was told to end.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupt.is_raised()
     }
 
-    /// Measures one cell, and hands each of its rows to `keep` before it is written.
+    /// Measures the cell of this number, and hands each of its rows to `keep` before it is written.
+    ///
+    /// A row is written when the next one has come or the cell has ended, so that the last one can say that it is the
+    /// last: what a harness leaves that is killed tells by itself which cells are finished.
     pub(super) fn measure(
         &mut self,
         bench: &Bench,
-        cell: &Cell<'_>,
+        (cell, number): (&Cell<'_>, u64),
         progress: &mut Progress,
         mut keep: impl FnMut(&mut Row),
     ) -> anyhow::Result<()> {
         progress.begin(&cell.label());
-        bench.measure(cell, &mut |mut row| {
+        let (mut held, mut is_cut) = (None, false);
+        let outcome = bench.measure(cell, &mut |mut row| {
+            row.cell_number = number;
+            is_cut |= row.status == Status::Partial;
             keep(&mut row);
-            let row = self.store.append(row)?;
             progress.row(&told(&cell.label(), &row));
-            Ok(())
-        })?;
+            held.replace(row).map_or(Ok(()), |before| self.store.append(before))
+        });
+        if let Some(mut last) = held {
+            // What fails while the run is told to end may have failed for that reason.
+            is_cut |= self.is_interrupted() && last.status == Status::Failed;
+            last.ends_cell = outcome.is_ok() && !is_cut;
+            self.store.append(last)?;
+        }
+        outcome?;
         progress.end();
         Ok(())
     }

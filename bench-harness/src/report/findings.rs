@@ -16,6 +16,13 @@ pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
             (None, None) => "the run has not ended, or was killed: some cells are missing".to_owned(),
         });
     }
+    warnings.extend(run.resumed.iter().map(|resumed| {
+        format!(
+            "the run was interrupted, and resumed at {} with {} of {} cells finished: a drift of the machine between falls \
+             on some cells alone",
+            resumed.at, resumed.cells_kept, resumed.cells
+        )
+    }));
     warnings.extend(run.warnings.iter().cloned());
     if run.build.profile.as_deref() == Some("debug") {
         warnings.push("this is a debug build, whose figures mean little; build with --release".to_owned());
@@ -27,7 +34,7 @@ pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
     if let Some((load, cpus)) = load.filter(|(load, cpus)| is_loaded(*load, *cpus)) {
         warnings.push(format!("the machine was busy before the run: load {load:.2} on {cpus} CPUs"));
     }
-    let steal = run.noise_after.as_ref().and_then(|after| after.steal_share_since(&run.noise_before));
+    let steal = run.noise_after.as_ref().and_then(|after| after.steal_share_since(run.noise_at_start()));
     if let Some(steal) = steal.filter(|steal| *steal > STEAL_SHARE_MOST) {
         warnings.push(format!("the hypervisor gave {:.1} % of the CPU time to others", steal * 100.0));
     }

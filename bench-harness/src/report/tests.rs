@@ -49,6 +49,7 @@ pub(crate) fn run() -> Run {
         cpus: vec![],
         cpus_by: vec![],
         size: "full".into(),
+        resumed: Vec::new(),
         experiments: vec!["capacity.burst".into(), "capacity.hold-tasks".into()],
         definition: BTreeMap::new(),
         build: Build {

@@ -21,7 +21,8 @@ fn create(out: &Path) -> anyhow::Result<Store> {
 fn two_rows(out: &Path) -> String {
     let mut store = create(out).unwrap();
     store.append(row(1)).unwrap();
-    assert_eq!(store.append(row(2)).unwrap().order, 2);
+    store.append(row(2)).unwrap();
+    assert_eq!(read(out).unwrap().1.iter().map(|row| row.order).collect::<Vec<_>>(), [1, 2]);
     fs::read_to_string(out.join(ROWS)).unwrap()
 }
 

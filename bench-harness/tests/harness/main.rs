@@ -14,6 +14,7 @@ mod endings;
 mod memory;
 mod quota;
 mod ramps;
+mod resume;
 mod throughput;
 
 const HARNESS: &str = env!("CARGO_BIN_EXE_bench-harness");
