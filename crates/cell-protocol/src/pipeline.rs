@@ -90,7 +90,9 @@ pub struct PipelineWindow {
     pub elapsed_ns: u64,
     /// Images that went through. They leave in batches: at each edge, the count is out by as much as a batch.
     pub completed: ByLane<u64>,
-    /// Batches that began, by their size.
+    /// Batches that began, by their size: pairs of both, since a key of a JSON object is text, and an event with a tag does
+    /// not take it for a number.
+    #[serde(with = "pairs")]
     pub batch_sizes: BTreeMap<usize, u64>,
     /// The integral of images in flight over the window, in nanoseconds.
     pub in_flight_integral_ns: u64,
@@ -119,4 +121,37 @@ pub struct PipelineWindow {
     pub queue_wait: ByStage<ByLane<Histogram>>,
     /// Intended start of an interactive image until it was offered: how late the generator was.
     pub send_lag: Histogram,
+}
+
+mod pairs {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        map: &BTreeMap<usize, u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(map)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<usize, u64>, D::Error> {
+        Ok(Vec::deserialize(from)?.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    #[test]
+    fn a_result_survives_its_event() {
+        let window =
+            PipelineWindow { batch_sizes: BTreeMap::from([(1, 3), (16, 40)]), ..PipelineWindow::default() };
+        let result = PipelineResult { filled_ns: Some(7), window, ..PipelineResult::default() };
+        let text = serde_json::to_string(&Event::Pipeline(Box::new(result.clone()))).unwrap();
+        let Event::Pipeline(back) = serde_json::from_str(&text).unwrap() else { panic!("{text}") };
+        assert_eq!(*back, result);
+    }
 }
