@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
 
 use crate::baseline::Name;
 use crate::output::{Color, Format};
@@ -71,6 +72,11 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Drive any HTTP server with the load client: a closed loop, or an open one with --rate
     Load(Load),
+    /// Write a script that completes this command line in a shell to standard output
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// One shard of a load: a specification on standard input, a result on standard output
     #[command(hide = true)]
     LoadShard {

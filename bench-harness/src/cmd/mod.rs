@@ -4,6 +4,7 @@ mod aa;
 mod baseline;
 mod cell;
 mod compare;
+mod completions;
 mod doctor;
 mod list;
 mod load;
@@ -35,6 +36,7 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::Compare(arguments) => compare::run(&cli, arguments),
         Command::Predict(arguments) => predict::run(&cli, arguments),
         Command::Load(arguments) => load::run(&cli, arguments),
+        Command::Completions { shell } => completions::run(*shell),
         Command::LoadShard { first } => {
             measure::shard(if *first { Priority::First } else { Priority::Usual })
         }
