@@ -8,7 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Value, code, harness, rows, stderr};
 
-/// Runs a step of ten seconds, after which a ramp has no smaller one to try, sends a signal to the child whose command line has `word`, and returns the step's row.
+/// Runs a step of ten seconds, after which a ramp has no smaller one to try, sends a signal to the child whose command line
+/// has `word`, and returns the row of the step.
 fn struck(word: &str, signal: Signal) -> Value {
     let directory = tempfile::tempdir().expect("a directory can be made");
     let file = directory.path().join("long.toml");
