@@ -136,4 +136,6 @@ impl Section {
 }
 
 #[cfg(test)]
+pub(crate) mod browser;
+#[cfg(test)]
 pub(crate) mod tests;

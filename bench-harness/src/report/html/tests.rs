@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::*;
+use crate::report::browser;
 use crate::report::tests::{burst, cell, rows, run};
 use crate::report::{csv, markdown};
 use crate::row::{Measured, Row, Status};
@@ -162,4 +163,9 @@ fn ten_thousand_rows_take_less_than_two_seconds() {
     // A build without optimisation is given more.
     let limit = Duration::from_secs(if cfg!(debug_assertions) { 20 } else { 2 });
     assert!(best.is_some_and(|best| best < limit), "{best:?}");
+}
+
+#[test]
+fn a_browser_shows_the_page_without_a_complaint() {
+    browser::shows_without_a_complaint(&page(&every_kind()));
 }
