@@ -2,7 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::text::{looked_anyway, sentences, table};
+mod figures;
+
+use super::text::{looked_anyway, sentences};
 use super::{About, Comparison, Verdict};
 use crate::format::{count, printable};
 use crate::report::page::{self, Page};
@@ -30,13 +32,13 @@ pub(crate) fn html(comparison: &Comparison) -> String {
                 h2 { "What changed" }
                 div class="headlines" { @for sentence in sentences(comparison) { p { (page::words(&printable(&sentence))) } } }
             }
-            @for (verdict, figures) in of_each(comparison) {
+            @for (verdict, number) in of_each(comparison) {
                 section id=(verdict.name()) {
-                    h2 { (title(verdict)) ": " (count(figures as u64)) }
+                    h2 { (title(verdict)) ": " (count(number as u64)) }
                     // What did not change is there for whoever looks for it.
                     details class="figures" open[verdict <= Verdict::Incomparable] {
                         summary { "Table: " (title(verdict)) }
-                        (page::table(title(verdict), &table(comparison, |figure| figure.verdict == verdict)))
+                        (figures::html(title(verdict), comparison, verdict))
                     }
                 }
             }

@@ -17,7 +17,7 @@ use statistics::distance;
 use crate::better::Better;
 use crate::environment::Run;
 use crate::report;
-use crate::row::{Figure, Row};
+use crate::row::{Figure, Row, Status};
 use crate::summary::{self, Group};
 
 pub(crate) use differences::Difference;
@@ -89,6 +89,8 @@ pub(crate) struct Compared {
     #[serde(skip)]
     pub(crate) label: String,
     pub(crate) params: BTreeMap<String, Value>,
+    pub(crate) status_a: Status,
+    pub(crate) status_b: Status,
     /// None where a status leaves no figure of the cell to compare.
     pub(crate) metric: Option<String>,
     pub(crate) better: Option<Better>,
@@ -217,6 +219,11 @@ impl Counts {
 }
 
 impl Compared {
+    /// Whether it says no more than that neither run has a figure, for the same reason.
+    fn is_alike_without_figures(&self) -> bool {
+        self.metric.is_none() && self.status_a == self.status_b
+    }
+
     /// How far the ratio is from 1. What has none comes last.
     fn distance(&self) -> f64 {
         self.ratio.and_then(|ratio| distance(ratio.get()).ok()).unwrap_or(-1.0)

@@ -123,6 +123,8 @@ impl Pair<'_> {
             variant: cell.variant.clone(),
             label: self.other.label.clone(),
             params: cell.params.clone(),
+            status_a: self.one.status,
+            status_b: self.other.status,
             metric: None,
             better: None,
             a: None,

@@ -1,6 +1,7 @@
 //! Two runs that are made up, one like the other but for what is doctored.
 
 use super::*;
+use crate::report::browser;
 use crate::report::tests::{burst, cell, run};
 use crate::row::{Measured, Status};
 
@@ -159,6 +160,11 @@ fn figures_that_must_not_be_ranked_are_named_and_never_compared() {
         only(invalid(), invalid()),
         (Verdict::Incomparable, "invalid in both: check lost failed".into(), 1)
     );
+    let alike = text(&compared((run(), invalid()), (run(), invalid())), false);
+    assert!(
+        alike.contains("1 cell has no figure to compare in either run") && !alike.contains("in both"),
+        "{alike}"
+    );
     // What it could do, and cannot any more, is a change for the worse, and the other way round for the better.
     let failed = || with(Status::Failed, "it died");
     assert_eq!(only(ok(), failed()), (Verdict::Regressed, "was ok, is failed: it died".into(), 1));
@@ -220,4 +226,12 @@ fn the_page_needs_nothing_else_and_its_links_lead_somewhere() {
     for part in ["Regressed: 2", "Improved: 1", "Unchanged: 1", "elapsed_ns", "default-src 'none'"] {
         assert!(page.contains(part), "{part}");
     }
+    browser::shows_without_a_complaint(&page);
+    // The cells that a reader is spared at a terminal are there; and a column of reasons is, where there is one.
+    let mut rows = repeated("tokio", 1.0, 0);
+    rows.iter_mut()
+        .for_each(|row| (row.status, row.reason) = (Status::Invalid, Some("check lost failed".into())));
+    let spared = html(&compared((run(), rows.clone()), (run(), rows)));
+    assert!(spared.contains("data-label=\"reason\">invalid in both: check lost failed<"), "{spared}");
+    assert!(!page.contains("data-label=\"reason\""));
 }

@@ -30,11 +30,16 @@ pub(crate) fn text(comparison: &Comparison, bold: bool) -> String {
         let _ = writeln!(text, "{looked_anyway}\n");
     }
     let shown = [Verdict::Regressed, Verdict::Improved, Verdict::Incomparable];
-    let table = table(comparison, |figure| shown.contains(&figure.verdict));
+    let table =
+        table(comparison, |figure| shown.contains(&figure.verdict) && !figure.is_alike_without_figures());
     if !table.is_empty() {
         let _ = writeln!(text, "{}", table.text(bold));
     }
-    for sentence in sentences(comparison).iter().chain(&comparison.notes) {
+    let left_out = (alike(comparison) > 0).then(|| {
+        "Cells without a figure in either run are in the page (--html), and in --format csv and json."
+            .to_owned()
+    });
+    for sentence in sentences(comparison).iter().chain(&left_out).chain(&comparison.notes) {
         let _ = writeln!(text, "* {}", printable(sentence));
     }
     text
@@ -64,9 +69,21 @@ pub(super) fn sentences(comparison: &Comparison) -> Vec<String> {
             comparison.false_alarms_expected()
         ));
     }
+    let alike = alike(comparison);
+    if alike > 0 {
+        sentences.push(format!(
+            "{} no figure to compare in either run, such as where a variant cannot do it, or a check failed.",
+            if alike == 1 { "1 cell has".to_owned() } else { format!("{} cells have", count(alike as u64)) }
+        ));
+    }
     sentences.extend(wanted(comparison));
     sentences.extend(alone(comparison));
     sentences
+}
+
+/// How many cells say no more than that neither run has a figure.
+fn alike(comparison: &Comparison) -> usize {
+    comparison.figures.iter().filter(|figure| figure.is_alike_without_figures()).count()
 }
 
 /// `1 cell`, `2 cells`
@@ -121,7 +138,7 @@ pub(super) fn looked_anyway(comparison: &Comparison) -> Option<String> {
 }
 
 /// One line a figure, for people.
-pub(crate) fn table(comparison: &Comparison, is_shown: impl Fn(&Compared) -> bool) -> Table {
+fn table(comparison: &Comparison, is_shown: impl Fn(&Compared) -> bool) -> Table {
     let mut table = Table::new(&[
         "verdict",
         "experiment",
@@ -137,24 +154,19 @@ pub(crate) fn table(comparison: &Comparison, is_shown: impl Fn(&Compared) -> boo
         "reason",
     ]);
     for figure in comparison.figures.iter().filter(|figure| is_shown(figure)) {
-        let name = figure.metric.as_deref().unwrap_or_default();
-        let value = |value: Option<Figure>| value.map_or_else(none, |value| metric(name, value.get()));
+        let [a, b] = medians(figure);
         table.push(vec![
             figure.verdict.name().to_owned(),
             figure.experiment.clone(),
             figure.label.clone(),
             params_text(&figure.params),
             figure.metric.clone().unwrap_or_else(none),
-            value(figure.a),
-            value(figure.b),
-            figure.ratio.map_or_else(none, |ratio| format!("{:.3}", ratio.get())),
+            a,
+            b,
+            ratio(figure),
             interval(figure),
-            figure.threshold.map_or_else(none, |share| format!("{:.1} %", share * 100.0)),
-            if figure.n_a == figure.n_b {
-                figure.n_a.to_string()
-            } else {
-                format!("{}, {}", figure.n_a, figure.n_b)
-            },
+            threshold(figure),
+            repetitions(figure),
             figure.reason.clone().unwrap_or_default(),
         ]);
     }
@@ -208,7 +220,26 @@ pub(crate) fn csv(comparison: &Comparison) -> String {
     text
 }
 
-fn interval(figure: &Compared) -> String {
+pub(super) fn medians(figure: &Compared) -> [String; 2] {
+    let name = figure.metric.as_deref().unwrap_or_default();
+    [figure.a, figure.b].map(|value| value.map_or_else(none, |value| metric(name, value.get())))
+}
+
+pub(super) fn ratio(figure: &Compared) -> String {
+    figure.ratio.map_or_else(none, |ratio| format!("{:.3}", ratio.get()))
+}
+
+pub(super) fn threshold(figure: &Compared) -> String {
+    figure.threshold.map_or_else(none, |share| format!("{:.1} %", share * 100.0))
+}
+
+/// How many repetitions each run has, where they have as many.
+pub(super) fn repetitions(figure: &Compared) -> String {
+    let (a, b) = (figure.n_a, figure.n_b);
+    if a == b { a.to_string() } else { format!("{a}, {b}") }
+}
+
+pub(super) fn interval(figure: &Compared) -> String {
     match (figure.low, figure.high) {
         (Some(low), Some(high)) => format!("[{:.3}, {:.3}]", low.get(), high.get()),
         _ => none(),

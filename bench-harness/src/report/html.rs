@@ -10,7 +10,7 @@ use crate::format::{count, printable};
 
 mod decision;
 mod rows;
-pub(super) mod table;
+mod table;
 
 const TITLE: &str = "Execution models, side by side";
 

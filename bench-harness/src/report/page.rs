@@ -3,9 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::chart::patterns;
-use super::html::table as of_table;
 use crate::format::signs;
-use crate::table::Table;
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -43,11 +41,6 @@ impl Page<'_> {
         };
         page.into_string()
     }
-}
-
-/// A table, which scrolls by itself where it is too wide.
-pub(crate) fn table(title: &str, table: &Table) -> Markup {
-    of_table::html(title, table)
 }
 
 /// A sentence, whose words between backticks are names.

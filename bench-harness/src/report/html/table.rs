@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::format::signs;
 use crate::table::Table;
 
-pub(in crate::report) fn html(title: &str, table: &Table) -> Markup {
+pub(super) fn html(title: &str, table: &Table) -> Markup {
     let last = table.header().len() - 1;
     let class = |column: usize| if table.is_left(column) { "words" } else { "figure" };
     html! {
