@@ -1,15 +1,14 @@
 //! The policies on a virtual clock, on two cores, with the study's costs: what each does for bulk and for interactive
 //! work. What is measured can only be worse: there, waits are late and cores are shared.
 
-mod cores;
-mod simulation;
-
 use std::time::Duration;
 
+use latency_histogram::Histogram;
 use workload::arrivals::{OpenArrivals, Schedule, Spacing};
-use workload::pipeline::{Detector, PipelineSpec, Policy, Variation};
+use workload::pipeline::{Detector, Lane, PipelineSpec, Policy, Variation};
 
-use crate::simulation::{Load, Outcome, run};
+use super::simulation::{Load, run};
+use crate::pipeline::account::PipelineAccount;
 
 const CORES: usize = 2;
 const WARM_UP: Duration = Duration::from_secs(3);
@@ -44,11 +43,14 @@ fn load(spacing: Spacing) -> Load {
 }
 
 fn simulate(spec: &PipelineSpec, spacing: Spacing) -> Figures {
-    let outcome = run(spec, CORES, &load(spacing));
-    assert_eq!(outcome.unaccounted, 0, "nothing is lost");
-    assert!(outcome.in_flight_peak <= spec.in_flight_max, "{}", outcome.in_flight_peak);
-    assert!(outcome.batch_sizes.iter().all(|size| *size <= spec.policy.batch_max));
-    Figures::of(outcome)
+    let account = run(spec, CORES, &load(spacing));
+    for lane in Lane::ALL {
+        let counts = account.counts[lane];
+        assert_eq!(counts.admitted, counts.completed + counts.in_flight, "nothing is lost");
+    }
+    assert!(account.in_flight_peak <= spec.in_flight_max as u64, "{}", account.in_flight_peak);
+    assert!(account.window.batch_sizes.keys().all(|size| *size <= spec.policy.batch_max));
+    Figures::of(&account)
 }
 
 #[derive(Debug)]
@@ -59,27 +61,30 @@ struct Figures {
     max_ms: u128,
     admitted_p50_ms: u128,
     admitted_max_ms: u128,
-    rejected: usize,
+    refused: u64,
 }
 
 impl Figures {
-    fn of(mut outcome: Outcome) -> Figures {
-        outcome.responses.sort_unstable();
-        outcome.responses_admitted.sort_unstable();
-        let median = |responses: &[Duration]| responses[(responses.len() - 1) / 2].as_millis();
-        let max = |responses: &[Duration]| responses[responses.len() - 1].as_millis();
-        let completed = outcome.completed;
-        let per_s = |images: usize| images as f64 / MEASURED.as_secs_f64();
+    fn of(account: &PipelineAccount) -> Figures {
+        let window = &account.window;
+        let [p50_ms, max_ms] = p50_and_max_ms(&window.response.interactive);
+        let [admitted_p50_ms, admitted_max_ms] = p50_and_max_ms(&window.response_admitted.interactive);
+        let per_s = |images: u64| images as f64 / MEASURED.as_secs_f64();
         Figures {
-            bulk_per_s: per_s(completed.bulk),
-            all_per_s: per_s(completed.bulk + completed.interactive),
-            p50_ms: median(&outcome.responses),
-            max_ms: max(&outcome.responses),
-            admitted_p50_ms: median(&outcome.responses_admitted),
-            admitted_max_ms: max(&outcome.responses_admitted),
-            rejected: outcome.rejected,
+            bulk_per_s: per_s(window.completed.bulk),
+            all_per_s: per_s(window.completed.bulk + window.completed.interactive),
+            p50_ms,
+            max_ms,
+            admitted_p50_ms,
+            admitted_max_ms,
+            refused: account.counts.interactive.refused,
         }
     }
+}
+
+fn p50_and_max_ms(response: &Histogram) -> [u128; 2] {
+    [response.quantile_ns(0.5), response.max_ns()]
+        .map(|ns| Duration::from_nanos(ns.expect("some completed")).as_millis())
 }
 
 #[test]
@@ -162,7 +167,7 @@ fn the_gain_is_not_the_rhythm_of_the_arrivals() {
     assert!(join.bulk_per_s >= 114.0 && hold8.bulk_per_s > lanes.bulk_per_s, "{join:?} {hold8:?}");
     assert!(hold4.p50_ms < hold8.p50_ms && hold8.p50_ms < lanes.p50_ms, "{hold4:?} {hold8:?} {lanes:?}");
     assert!(hold4.max_ms < lanes.max_ms && hold8.max_ms < lanes.max_ms, "{hold4:?} {hold8:?} {lanes:?}");
-    assert_eq!([join.rejected, hold8.rejected, hold4.rejected], [0; 3], "the slice is large enough");
+    assert_eq!([join.refused, hold8.refused, hold4.refused], [0; 3], "the slice is large enough");
 }
 
 #[test]

@@ -3,26 +3,22 @@
 use std::time::Duration;
 
 /// Work on cores: each piece has a core to itself where there are enough, and an even share otherwise.
-pub(crate) struct Cores<T> {
+pub(super) struct Cores<T> {
     cores: usize,
     running: Vec<(Duration, T)>,
 }
 
 impl<T> Cores<T> {
-    pub(crate) fn new(cores: usize) -> Cores<T> {
+    pub(super) fn new(cores: usize) -> Cores<T> {
         Cores { cores, running: Vec::new() }
     }
 
-    pub(crate) fn begin(&mut self, cost: Duration, work: T) {
+    pub(super) fn begin(&mut self, cost: Duration, work: T) {
         self.running.push((cost, work));
     }
 
-    pub(crate) fn count(&self, is_counted: impl Fn(&T) -> bool) -> usize {
-        self.running.iter().filter(|(_, work)| is_counted(work)).count()
-    }
-
     /// When the next piece ends, if no other begins before.
-    pub(crate) fn next_end(&self, now: Duration) -> Option<Duration> {
+    pub(super) fn next_end(&self, now: Duration) -> Option<Duration> {
         let left = self.running.iter().map(|(left, _)| *left).min()?;
         let stretched = left.as_nanos() * self.pieces_a_core().0 / self.pieces_a_core().1;
         // A nanosecond more, so that rounding leaves nothing.
@@ -30,7 +26,7 @@ impl<T> Cores<T> {
     }
 
     /// Lets time pass, and gives what has ended.
-    pub(crate) fn advance(&mut self, time: Duration) -> Vec<T> {
+    pub(super) fn advance(&mut self, time: Duration) -> Vec<T> {
         let (pieces, cores) = self.pieces_a_core();
         let done = time.as_nanos() * cores / pieces;
         let done = Duration::from_nanos(u64::try_from(done).expect("it is far below 584 years"));
