@@ -11,16 +11,24 @@ use conformance::{CHECKS, CheckResult, Options, Verdict, run};
 
 /// A mutant, the checks that must find its fault, and one beside them that must not.
 const MUTANTS: [(&str, &[&str], &str); 21] = [
-    ("skips-wait", &["waits-take-their-time", "answers-plans"], "checksums-are-right"),
+    (
+        "skips-wait",
+        &["waits-take-their-time", "answers-plans", "pipeline-loses-nothing"],
+        "checksums-are-right",
+    ),
     (
         "skips-compute",
-        &["compute-burns-cpu", "checksums-are-right", "answers-plans"],
+        &["compute-burns-cpu", "checksums-are-right", "answers-plans", "pipeline-loses-nothing"],
         "waits-take-their-time",
     ),
-    ("loses-requests", &["burst-loses-nothing"], "answers-plans"),
+    ("loses-requests", &["burst-loses-nothing", "pipeline-loses-nothing"], "answers-plans"),
     ("lies-about-checksum", &["checksums-are-right", "answers-plans"], "waits-take-their-time"),
     ("hides-threads", &["threads-while-waiting"], "peak-is-the-limit"),
-    ("swallows-panic", &["panics-are-told", "panics-are-answered-500"], "checksums-are-right"),
+    (
+        "swallows-panic",
+        &["panics-are-told", "panics-are-answered-500", "pipeline-survives-panics"],
+        "checksums-are-right",
+    ),
     ("ignores-its-own-limit", &["peak-is-the-limit"], "burst-loses-nothing"),
     ("ignores-in-flight-limit", &["in-flight-limit"], "connection-limit"),
     ("does-not-drain", &["server-drains", "interrupt-drains"], "in-flight-limit"),

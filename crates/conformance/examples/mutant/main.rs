@@ -3,6 +3,7 @@
 
 mod fault;
 mod handler;
+mod pipeline;
 mod runtime;
 mod server;
 
@@ -22,6 +23,6 @@ fn main() -> ExitCode {
     runner::run::<runtime::Mutant>(Abilities {
         handler: runner::handler(),
         server: runner::server(),
-        pipeline: runner::Support::No("its faults are those of requests"),
+        pipeline: runner::pipeline(),
     })
 }

@@ -10,6 +10,7 @@ mod lag;
 mod limits;
 mod metrics;
 mod panics;
+mod pipeline;
 mod routes;
 mod strategies;
 mod timeouts;
@@ -105,6 +106,27 @@ pub const CHECKS: &[Check] = &[
         timeouts::untaken_answers_time_out,
     ),
     server("panics-are-answered-500", "connection and capacity live on", panics::panics_are_answered_500),
+    pipeline(
+        "pipeline-loses-nothing",
+        "every image is accounted for, and no limit is passed",
+        pipeline::pipeline_loses_nothing,
+    ),
+    pipeline(
+        "pipeline-pushes-back",
+        "bulk work waits and interactive work is refused by name",
+        pipeline::pipeline_pushes_back,
+    ),
+    pipeline(
+        "pipeline-survives-panics",
+        "a panic in a stage fails its own images",
+        pipeline::pipeline_survives_panics,
+    ),
+    pipeline(
+        "pipeline-counts-what-is-stuck",
+        "what a drain leaves is told by count",
+        pipeline::pipeline_counts_what_is_stuck,
+    ),
+    pipeline("pipeline-drains", "what is in flight at a stop is finished", pipeline::pipeline_drains),
     always(
         "survives-without-standard-error",
         "what it says is lost, and nothing else",
@@ -131,6 +153,10 @@ const fn always(name: &'static str, what: &'static str, run: Run) -> Check {
 
 const fn handler(name: &'static str, what: &'static str, run: Run) -> Check {
     Check { name, what, needs: Some(Ability::Handler), run }
+}
+
+const fn pipeline(name: &'static str, what: &'static str, run: Run) -> Check {
+    Check { name, what, needs: Some(Ability::Pipeline), run }
 }
 
 const fn server(name: &'static str, what: &'static str, run: Run) -> Check {

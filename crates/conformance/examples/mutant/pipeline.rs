@@ -1,0 +1,42 @@
+//! The pipeline, with the faults that a handler can have: a thread for each place of a stage, which looks every millisecond.
+
+use std::io;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use execution_model::Panicked;
+use execution_model::pipeline::{Next, PipelineRuntime, Stage, Stages, Worker};
+
+use crate::fault::Fault;
+use crate::handler::handle;
+use crate::runtime::Mutant;
+
+impl PipelineRuntime for Mutant {
+    fn start_pipeline(&self, stages: &Arc<Stages>) -> io::Result<()> {
+        let fault = self.fault;
+        for stage in Stage::ALL {
+            for _ in 0..stages.places(stage) {
+                let worker = stages.hire(stage, || {});
+                self.spawn(move || work(&worker, fault))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn work(worker: &Worker, fault: Fault) {
+    loop {
+        match worker.next() {
+            Next::Work(work) if fault == Fault::LosesRequests && work.job().seed.is_multiple_of(10) => {
+                drop(work);
+            }
+            Next::Work(work) => match handle(work.job(), fault) {
+                Ok(answer) => work.done(answer),
+                Err(Panicked) => work.panicked(),
+            },
+            Next::Wait(_) => thread::sleep(Duration::from_millis(1)),
+            Next::Closed => return,
+        }
+    }
+}
