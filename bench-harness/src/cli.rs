@@ -11,9 +11,10 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 
 use crate::baseline::Name;
-use crate::output::{Color, Format};
+use crate::output::Format;
 use crate::place::CpusBy;
 use crate::predict::{amdahl, little, pipeline, pool};
+use crate::style::Color;
 
 pub(crate) use compare::Compare;
 pub(crate) use refusal::{parse, parse_recorded};

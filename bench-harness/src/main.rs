@@ -37,6 +37,7 @@ mod report;
 mod row;
 mod sample;
 mod store;
+mod style;
 mod suggest;
 mod summary;
 mod table;

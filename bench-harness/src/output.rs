@@ -1,47 +1,64 @@
 //! Results on standard output, in the format that was asked for, and lines for people on standard error.
 
 use std::fmt;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::io::{self, ErrorKind, Write};
 
 use anyhow::Context;
 
+use crate::cli::Cli;
 use crate::format::printable;
+use crate::style::Style;
 
 /// How results are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Format {
-    /// For people.
+    /// For people
     #[default]
     Text,
-    /// One JSON value.
+    /// One JSON value; of `cell`, one on a line for each row
     Json,
-    /// One line a figure.
+    /// A header, and one line a figure
     Csv,
 }
 
-/// When to use colour.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set.
-    #[default]
-    Auto,
-    Always,
-    Never,
+/// A result in each form that `--format` names. Only the one that was asked for is made.
+pub(crate) struct Forms<'a> {
+    pub(crate) text: &'a dyn Fn(Style) -> String,
+    pub(crate) csv: &'a dyn Fn() -> String,
+    pub(crate) json: &'a dyn Fn() -> serde_json::Result<String>,
 }
 
-impl Color {
-    /// Whether standard output takes colour.
-    pub(crate) fn on_stdout(self) -> bool {
-        match self {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => {
-                let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-                io::stdout().is_terminal() && !forbidden && !dumb
-            }
+impl Forms<'_> {
+    /// The one that was asked for.
+    pub(crate) fn written(&self, cli: &Cli) -> anyhow::Result<String> {
+        Ok(match cli.format {
+            Format::Text => (self.text)(Style::of_stdout(cli.color)),
+            Format::Csv => (self.csv)(),
+            Format::Json => escaped((self.json)()?) + "\n",
+        })
+    }
+
+    /// Writes it to standard output.
+    pub(crate) fn print(&self, cli: &Cli) -> anyhow::Result<()> {
+        print(&self.written(cli)?)
+    }
+}
+
+/// JSON in which all control characters are escaped, also those that it allows in strings and that terminals act on.
+fn escaped(json: String) -> String {
+    let acts = |letter: char| ('\u{7f}'..='\u{9f}').contains(&letter);
+    if !json.contains(acts) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if acts(letter) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            escaped.push(letter);
         }
     }
+    escaped
 }
 
 /// Nobody reads standard output any more. It is no failure: what a command came to stands.
@@ -60,13 +77,6 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Writes to standard output, where there is no use in going on without a reader: that is the error [`Unread`].
 pub(crate) fn print_to_reader(text: &str) -> anyhow::Result<()> {
     write(io::stdout().lock(), text)
-}
-
-/// Writes a value as JSON to standard output.
-pub(crate) fn print_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = serde_json::to_string_pretty(value)?;
-    text.push('\n');
-    print(&text)
 }
 
 /// Writes a line to standard error, and lets it go where nobody reads it: `eprintln!` would panic. A runner's words may
@@ -99,6 +109,14 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    #[test]
+    fn json_with_its_control_characters_escaped_is_the_same_value() {
+        let value = serde_json::json!({"said": "\u{1b}[31m \u{7f}\u{9b}2J \u{a0}é"});
+        let text = escaped(value.to_string());
+        assert!(!text.contains(char::is_control) && text.contains("\\u007f\\u009b2J \u{a0}é"), "{text:?}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 
     #[test]

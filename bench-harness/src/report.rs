@@ -16,7 +16,7 @@ use crate::table::Table;
 mod blocking;
 mod bounds;
 mod capacity;
-mod cells;
+pub(crate) mod cells;
 mod chart;
 mod columns;
 mod curves;

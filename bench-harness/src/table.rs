@@ -1,6 +1,7 @@
 //! A table, as text for a terminal, as Markdown, and as CSV.
 
 use crate::format::printable;
+use crate::style::Style;
 
 /// Rows of cells under a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +49,7 @@ impl Table {
     }
 
     /// Aligned columns: the first to the left, figures to the right.
-    pub(crate) fn text(&self, bold_header: bool) -> String {
+    pub(crate) fn text(&self, style: Style) -> String {
         let widths = self.widths(|cell| cell.chars().count());
         let line = |cells: &[String]| {
             let padded = cells.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
@@ -58,7 +59,7 @@ impl Table {
             padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
         };
         let header = line(&self.header);
-        let mut text = if bold_header { format!("\x1b[1m{}\x1b[0m\n", header.trim_end()) } else { header };
+        let mut text = if style.is_bold { format!("\x1b[1m{}\x1b[0m\n", header.trim_end()) } else { header };
         text.extend(self.rows.iter().map(|row| line(row)));
         text
     }
@@ -142,8 +143,8 @@ variant            elapsed  limited by
 tokio             104.2 ms  pool size
 threads:pool=200   5.012 s  a | b, \"c\"
 ";
-        assert_eq!(table().text(false), expected);
-        assert!(table().text(true).starts_with("\x1b[1mvariant"));
+        assert_eq!(table().text(Style::default()), expected);
+        assert!(table().text(Style { is_bold: true }).starts_with("\x1b[1mvariant"));
     }
 
     #[test]
@@ -161,7 +162,7 @@ threads:pool=200   5.012 s  a | b, \"c\"
             "{}",
             hostile.markdown()
         );
-        assert_eq!(hostile.text(false).lines().count(), 2);
+        assert_eq!(hostile.text(Style::default()).lines().count(), 2);
         assert!(table().csv().ends_with("threads:pool=200,5.012 s,\"a | b, \"\"c\"\"\"\r\n"));
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use super::judge::{Judgement, Rule, Shown};
 use crate::format::metric;
+use crate::style::Style;
 use crate::table::Table;
 
 /// One line a metric.
@@ -46,8 +47,8 @@ pub(crate) fn table(judgement: &Judgement) -> Table {
 }
 
 /// The table, and what follows from it.
-pub(crate) fn text(judgement: &Judgement, rule: &Rule, bold: bool) -> String {
-    let mut text = table(judgement).text(bold) + "\n";
+pub(crate) fn text(judgement: &Judgement, rule: &Rule, style: Style) -> String {
+    let mut text = table(judgement).text(style) + "\n";
     if let Some(judged) = judgement.metrics.first() {
         let _ = writeln!(
             text,

@@ -22,7 +22,7 @@ use crate::experiment::{Experiment, Size, Values};
 use crate::interrupt::Interrupt;
 use crate::matrix::{Cell, Point};
 use crate::measure::{Bench, Ceiling};
-use crate::output::{self, Format};
+use crate::output::Forms;
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::quota;
@@ -238,15 +238,11 @@ fn tell(
         faults: judgement.faults(),
     };
     store::write_json(session.directory(), "aa.json", &written).context("the judgement is lost")?;
-    match cli.format {
-        Format::Json => output::print_json(&written),
-        Format::Csv => output::print(&aa::table(judgement).csv()),
-        Format::Text => {
-            let text = aa::text(judgement, rule, cli.color.on_stdout());
-            output::print(&format!(
-                "{text}\nThe judgement is {}\n",
-                session.directory().join("aa.json").display()
-            ))
-        }
+    let file = session.directory().join("aa.json");
+    Forms {
+        text: &|style| format!("{}\nThe judgement is {}\n", aa::text(judgement, rule, style), file.display()),
+        csv: &|| aa::table(judgement).csv(),
+        json: &|| serde_json::to_string_pretty(&written),
     }
+    .print(cli)
 }

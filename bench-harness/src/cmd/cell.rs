@@ -12,9 +12,10 @@ use crate::format::{metric, printable};
 use crate::interrupt::Interrupt;
 use crate::matrix;
 use crate::measure::{Bench, Ceiling};
-use crate::output::{self, Format};
+use crate::output::{self, Format, Forms};
 use crate::place::Place;
 use crate::quota;
+use crate::report::cells;
 use crate::row::{Row, Status};
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -51,16 +52,22 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         groups,
         interrupt: Interrupt::install()?,
     };
+    if cli.format == Format::Csv {
+        output::print(&cells::header())?;
+    }
     let (mut order, mut has_failed) = (0, false);
     for cell in matrix::cells(&bench.values, &[experiment], &contestants, Some(1), arguments.seed) {
         let outcome = bench.measure(&cell, &mut |mut row| {
             order += 1;
             row.order = order;
             has_failed |= matches!(row.status, Status::Failed | Status::Invalid);
-            match cli.format {
-                Format::Text => output::print_to_reader(&text(&row, &cell.contestant.label)),
-                Format::Json | Format::Csv => output::print_to_reader(&(serde_json::to_string(&row)? + "\n")),
-            }
+            let label = &cell.contestant.label;
+            let forms = Forms {
+                text: &|_| text(&row, label),
+                csv: &|| cells::lines(&row, label),
+                json: &|| serde_json::to_string(&row),
+            };
+            output::print_to_reader(&forms.written(cli)?)
         });
         match outcome {
             Err(error) if error.is::<output::Unread>() => break,

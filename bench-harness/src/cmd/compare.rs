@@ -7,7 +7,7 @@ use crate::baseline::Baselines;
 use crate::cli::{Cli, Compare as Arguments};
 use crate::compare::{self, Comparison, Floors, Side};
 use crate::exit::{Ending, Incomparable, Regression, usage};
-use crate::output::{self, Format};
+use crate::output::Forms;
 use crate::store;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -81,18 +81,16 @@ pub(super) fn tell(cli: &Cli, a: &Side, b: &Side, floors: &Floors, asked: Asked<
         Some(refused) if !asked.anyway => refused,
         _ => Comparison::of(a, b, floors),
     };
-    let mut text = match cli.format {
-        Format::Json => serde_json::to_string_pretty(&comparison)? + "\n",
-        Format::Csv => compare::csv(&comparison),
-        Format::Text => compare::text(&comparison, cli.color.on_stdout()),
-    };
     if let Some(page) = asked.html {
         write_page(page, &comparison)?;
-        if cli.format == Format::Text {
-            text.push_str(&format!("\nThe page is {}\n", page.display()));
-        }
     }
-    output::print(&text)?;
+    let page = asked.html.map(|page| format!("\nThe page is {}\n", page.display())).unwrap_or_default();
+    Forms {
+        text: &|style| compare::text(&comparison, style) + &page,
+        csv: &|| compare::csv(&comparison),
+        json: &|| serde_json::to_string_pretty(&comparison),
+    }
+    .print(cli)?;
     if !comparison.differences.is_empty() && !asked.anyway {
         let named: Vec<String> = comparison.differences.iter().map(ToString::to_string).collect();
         let what = format!(

@@ -9,16 +9,17 @@ use crate::doctor::{self, Examination, NoiseNow};
 use crate::environment::Machine;
 use crate::exit::Ending;
 use crate::format::{count, ns};
-use crate::output::{self, Format};
+use crate::output::Forms;
 use crate::table::Table;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     let found = doctor::examine(&Machine::read(), arguments.duration)?;
-    match cli.format {
-        Format::Json => output::print_json(&found)?,
-        Format::Csv => output::print(&table(&found).csv())?,
-        Format::Text => output::print(&text(&found))?,
+    Forms {
+        text: &|_| text(&found),
+        csv: &|| table(&found).csv(),
+        json: &|| serde_json::to_string_pretty(&found),
     }
+    .print(cli)?;
     if arguments.strict {
         doctor::refuse(&found.busy)?;
     }

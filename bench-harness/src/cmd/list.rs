@@ -10,8 +10,9 @@ use crate::contestant::Field;
 use crate::exit::Ending;
 use crate::experiment::Experiment;
 use crate::format::{count, printable};
-use crate::output::{self, Format};
+use crate::output::Forms;
 use crate::place::Place;
+use crate::style::Style;
 use crate::table::Table;
 
 #[derive(Serialize)]
@@ -30,20 +31,21 @@ pub(super) fn run(cli: &Cli) -> anyhow::Result<Ending> {
         problems: problems.collect(),
         experiments: Experiment::ALL.iter().map(|experiment| experiment.name()).collect(),
     };
-    match cli.format {
-        Format::Json => output::print_json(&listed)?,
-        Format::Csv => output::print(&variants(&listed).csv())?,
-        Format::Text => output::print(&text(&listed, cli.color.on_stdout()))?,
+    Forms {
+        text: &|style| text(&listed, style),
+        csv: &|| variants(&listed).csv(),
+        json: &|| serde_json::to_string_pretty(&listed),
     }
+    .print(cli)?;
     Ok(Ending::Done)
 }
 
-fn text(listed: &Listed<'_>, bold: bool) -> String {
+fn text(listed: &Listed<'_>, style: Style) -> String {
     let mut text = String::new();
     if listed.runtimes.is_empty() {
         text.push_str("No runtime was found. Build them with `cargo build --release`.\n");
     } else {
-        text.push_str(&variants(listed).text(bold));
+        text.push_str(&variants(listed).text(style));
     }
     for runtime in &listed.runtimes {
         for refusal in &runtime.refusals {
@@ -62,7 +64,7 @@ fn text(listed: &Listed<'_>, bold: bool) -> String {
     for experiment in Experiment::ALL {
         experiments.push(vec![experiment.name().to_owned(), experiment.question().to_owned()]);
     }
-    text + &experiments.text(bold)
+    text + &experiments.text(style)
 }
 
 fn variants(listed: &Listed<'_>) -> Table {

@@ -13,7 +13,7 @@ use workload::arrivals::Spacing;
 
 use crate::cli::{ArrivalsOfLoad, Cli, Load as Arguments};
 use crate::exit::{Ending, Refused, usage};
-use crate::output::{self, Format};
+use crate::output::Forms;
 use account::Account;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -34,10 +34,12 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         HiccupMeter::start(&arguments.cpus, Priority::Usual).context("the hiccup meter cannot start")?;
     let result = offer(&spec).map_err(refused)?;
     let account = Account { spec: &spec, result: &result, stall_p99_ns: meter.stop().stall_p99_ns() };
-    match cli.format {
-        Format::Json | Format::Csv => output::print_json(&account.json())?,
-        Format::Text => output::print(&account.text(cli.color.on_stdout()))?,
+    Forms {
+        text: &|style| account.text(style),
+        csv: &|| account.csv(),
+        json: &|| serde_json::to_string_pretty(&account.json()),
     }
+    .print(cli)?;
     if result.completed == 0 {
         anyhow::bail!("no request completed: {}", account.errors());
     }

@@ -2,7 +2,6 @@
 
 use crate::cli::{Cli, Law, Predict as Arguments};
 use crate::exit::Ending;
-use crate::output;
 use crate::predict::{amdahl, given, little, pipeline, pool};
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
@@ -13,6 +12,6 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         Law::Amdahl(flags) => amdahl::predict(flags, given(file)?),
         Law::Pool(flags) => pool::predict(flags, given(file)?),
     }?;
-    output::print(&prediction.written(cli.format)?)?;
+    prediction.forms(|forms| forms.print(cli))?;
     Ok(Ending::Done)
 }

@@ -8,10 +8,11 @@ use crate::cli::Cli;
 use crate::environment::Run;
 use crate::exit::Ending;
 use crate::format::printable;
-use crate::output::{self, Format};
+use crate::output::{self, Forms};
 use crate::report::{self, Data};
 use crate::row::Row;
 use crate::store;
+use crate::style::Style;
 use crate::summary::{self, Entry, Group};
 
 pub(super) fn run(cli: &Cli, directory: &Path, benches: Option<&Path>) -> anyhow::Result<Ending> {
@@ -58,18 +59,18 @@ pub(super) fn write_and_print(cli: &Cli, directory: &Path) -> anyhow::Result<()>
     for warning in report::warnings(&parts.run, &parts.groups) {
         output::tell(format_args!("warning: {warning}"));
     }
-    match cli.format {
-        Format::Text => output::print(&text(directory, &parts.data(), cli.color.on_stdout()))?,
-        Format::Json => output::print_json(&entries)?,
-        Format::Csv => output::print(&Entry::table(&entries).csv())?,
+    Forms {
+        text: &|style| text(directory, &parts.data(), style),
+        csv: &|| Entry::table(&entries).csv(),
+        json: &|| serde_json::to_string_pretty(&entries),
     }
-    Ok(())
+    .print(cli)
 }
 
-fn text(directory: &Path, data: &Data<'_>, bold: bool) -> String {
+fn text(directory: &Path, data: &Data<'_>, style: Style) -> String {
     let mut text = String::new();
     for section in report::sections(data) {
-        let _ = writeln!(text, "{}\n\n{}", section.title, section.table.text(bold));
+        let _ = writeln!(text, "{}\n\n{}", section.title, section.table.text(style));
     }
     for finding in [report::findings(data.groups), report::ties(data.run, data.groups)].concat() {
         let _ = writeln!(text, "* {}", printable(&finding));

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::aa::NoiseFloor;
 use crate::cli::{Cli, Run as Arguments};
 use crate::cmd::resume::Begun;
@@ -18,7 +20,7 @@ use crate::experiment::{Experiment, Size, Values};
 use crate::interrupt::Interrupt;
 use crate::matrix::{self, Cell};
 use crate::measure::{Bench, Ceiling};
-use crate::output::{self, Format};
+use crate::output::{self, Forms};
 use crate::place::Place;
 use crate::progress::Progress;
 use crate::quota;
@@ -81,7 +83,7 @@ pub(super) fn run(cli: &Cli, given: &Arguments) -> anyhow::Result<Ending> {
     let estimates: Vec<Duration> =
         left.iter().map(|(cell, _)| estimate::cell(&values, &limits, cell)).collect();
     if given.dry_run {
-        output::print(&plan(cli, &left, &estimates))?;
+        print_plan(cli, &left, &estimates)?;
         return Ok(Ending::Done);
     }
     if let Some(begun) = begun.as_ref().filter(|_| left.is_empty()) {
@@ -138,30 +140,32 @@ fn measure(
     Ok(())
 }
 
-fn plan(cli: &Cli, cells: &[(&Cell<'_>, u64)], estimates: &[Duration]) -> String {
+fn print_plan(cli: &Cli, cells: &[(&Cell<'_>, u64)], estimates: &[Duration]) -> anyhow::Result<()> {
     let mut table = Table::new(&["cell", "seconds"]);
     for ((cell, _), estimate) in cells.iter().zip(estimates) {
         table.push(vec![cell.label(), format!("{:.1}", estimate.as_secs_f64())]);
     }
     let sum: Duration = estimates.iter().sum();
-    match cli.format {
-        Format::Text => format!(
-            "{}\n{} cells, about {:.0} s ({})\n",
-            table.text(cli.color.on_stdout()),
-            cells.len(),
-            sum.as_secs_f64(),
-            humantime::format_duration(Duration::from_secs(sum.as_secs()))
-        ),
-        Format::Csv => table.csv(),
-        Format::Json => {
-            let each: Vec<_> = cells
-                .iter()
-                .zip(estimates)
-                .map(|((cell, _), estimate)| serde_json::json!({"cell": cell.label(), "seconds": estimate.as_secs_f64()}))
-                .collect();
-            format!("{:#}\n", serde_json::json!({"cells": each, "seconds": sum.as_secs_f64()}))
-        }
+    let each = || {
+        let numbered = cells.iter().zip(estimates);
+        numbered
+            .map(|((cell, _), estimate)| json!({"cell": cell.label(), "seconds": estimate.as_secs_f64()}))
+            .collect::<Vec<_>>()
+    };
+    Forms {
+        text: &|style| {
+            format!(
+                "{}\n{} cells, about {:.0} s ({})\n",
+                table.text(style),
+                cells.len(),
+                sum.as_secs_f64(),
+                humantime::format_duration(Duration::from_secs(sum.as_secs()))
+            )
+        },
+        csv: &|| table.csv(),
+        json: &|| serde_json::to_string_pretty(&json!({"cells": each(), "seconds": sum.as_secs_f64()})),
     }
+    .print(cli)
 }
 
 fn slug(names: &[String], size: Size) -> String {

@@ -8,7 +8,7 @@ use crate::cli::{Cli, Verify as Arguments};
 use crate::contestant::{Contestant, Field};
 use crate::exit::{Ending, Unverified, usage};
 use crate::format::printable;
-use crate::output::{self, Format};
+use crate::output::{self, Forms};
 use crate::place::Place;
 use crate::suggest;
 use crate::table::Table;
@@ -36,11 +36,12 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         };
         results.extend(conformance::run(&runner, &options, &watch).map_err(anyhow::Error::msg)?);
     }
-    match cli.format {
-        Format::Text => output::print(&text(&results))?,
-        Format::Csv => output::print(&table(&results).csv())?,
-        Format::Json => output::print_json(&json(&results))?,
+    Forms {
+        text: &|_| text(&results),
+        csv: &|| table(&results).csv(),
+        json: &|| serde_json::to_string_pretty(&json(&results)),
     }
+    .print(cli)?;
     match results.iter().filter(|result| result.failed()).count() {
         0 => Ok(Ending::Done),
         failed => Err(Unverified(format!("{failed} of {} checks failed", results.len())).into()),

@@ -4,6 +4,7 @@ use super::*;
 use crate::report::browser;
 use crate::report::tests::{burst, cell, run};
 use crate::row::{Measured, Status};
+use crate::style::Style;
 
 fn side(name: &str, run: Run, rows: Vec<Row>) -> Side {
     Side::new(name.to_owned(), run, rows)
@@ -52,7 +53,11 @@ fn a_run_is_unchanged_against_itself() {
     let other = compared((run(), one(104.0)), (run(), one(250.0)));
     assert_eq!(other.counts.inconclusive, other.figures.len());
     assert_eq!(other.figures[0].repetitions_wanted, Some(5));
-    assert!(text(&other, false).contains("(--repetitions 5)"), "{}", text(&other, false));
+    assert!(
+        text(&other, Style::default()).contains("(--repetitions 5)"),
+        "{}",
+        text(&other, Style::default())
+    );
 }
 
 #[test]
@@ -70,7 +75,7 @@ fn ten_percent_more_is_a_regression_of_time_and_an_improvement_of_throughput() {
     // The same figures in another order of repetitions are no change.
     let again = compared((run(), repeated("tokio", 1.0, 0)), (run(), repeated("tokio", 1.0, 3)));
     assert_eq!((again.counts.unchanged, again.figures.len()), (4, 4));
-    let told = text(&slower, false);
+    let told = text(&slower, Style::default());
     assert!(told.contains("4 figures compared by an interval: if nothing had changed, 0.2 of"), "{told}");
     insta::assert_snapshot!(told);
 }
@@ -112,11 +117,11 @@ fn whatever_must_be_alike_is_named_where_it_is_not() {
         let refused = Comparison::refused(&a, &b).expect("they differ");
         let told: Vec<String> = refused.differences.iter().map(ToString::to_string).collect();
         assert_eq!(told, [expected]);
-        assert!(refused.figures.is_empty() && !text(&refused, false).contains("NOT COMPARABLE"));
+        assert!(refused.figures.is_empty() && !text(&refused, Style::default()).contains("NOT COMPARABLE"));
         // Who asks for the figures all the same is told what they are.
         let anyway = Comparison::of(&a, &b, &Floors::default());
         assert_eq!(verdict(&anyway, "elapsed_ns"), Verdict::Regressed);
-        let (told, page) = (text(&anyway, false), html(&anyway));
+        let (told, page) = (text(&anyway, Style::default()), html(&anyway));
         assert!(told.contains(&format!("differs: {expected}")) && told.contains("NOT COMPARABLE"), "{told}");
         assert!(page.contains("These runs cannot be compared") && page.contains("NOT COMPARABLE"));
     }
@@ -160,7 +165,7 @@ fn figures_that_must_not_be_ranked_are_named_and_never_compared() {
         only(invalid(), invalid()),
         (Verdict::Incomparable, "invalid in both: check lost failed".into(), 1)
     );
-    let alike = text(&compared((run(), invalid()), (run(), invalid())), false);
+    let alike = text(&compared((run(), invalid()), (run(), invalid())), Style::default());
     assert!(
         alike.contains("1 cell has no figure to compare in either run") && !alike.contains("in both"),
         "{alike}"
@@ -186,11 +191,11 @@ fn cells_of_one_run_alone_are_named() {
     more.push(Row::measured(hold, 1, measured));
     let comparison = compared((run(), more), (run(), repeated("tokio", 1.0, 0)));
     assert_eq!(comparison.only_in_a, ["capacity.hold-tasks tokio requests=500"]);
-    let told = text(&comparison, false);
+    let told = text(&comparison, Style::default());
     assert!(told.contains("1 cell is in A alone: capacity.hold-tasks tokio requests=500."), "{told}");
     let nothing = compared((run(), repeated("tokio", 1.0, 0)), (run(), repeated("threads", 1.0, 0)));
     assert_eq!(nothing.counts.cells, 0);
-    assert!(text(&nothing, false).contains("No cell is in both runs."));
+    assert!(text(&nothing, Style::default()).contains("No cell is in both runs."));
 }
 
 #[test]

@@ -7,10 +7,11 @@ use statistics::RUNS_LEAST;
 use super::{Compared, Comparison, Verdict};
 use crate::format::{count, metric, printable};
 use crate::row::{Figure, params_text};
+use crate::style::Style;
 use crate::table::{Table, csv_line};
 
 /// The figures that a reader looks at; the others are counted, and stand in the page and in the files.
-pub(crate) fn text(comparison: &Comparison, bold: bool) -> String {
+pub(crate) fn text(comparison: &Comparison, style: Style) -> String {
     let mut text = String::new();
     for (name, about) in [("A", &comparison.a), ("B", &comparison.b)] {
         let _ = writeln!(
@@ -33,7 +34,7 @@ pub(crate) fn text(comparison: &Comparison, bold: bool) -> String {
     let table =
         table(comparison, |figure| shown.contains(&figure.verdict) && !figure.is_alike_without_figures());
     if !table.is_empty() {
-        let _ = writeln!(text, "{}", table.text(bold));
+        let _ = writeln!(text, "{}", table.text(style));
     }
     let left_out = (alike(comparison) > 0).then(|| {
         "Cells without a figure in either run are in the page (--html), and in --format csv and json."

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::output::Format;
+use crate::output::Forms;
 use crate::table::Table;
 
 /// What a law says of its inputs.
@@ -47,12 +47,12 @@ impl Prediction {
         self.text.push('\n');
     }
 
-    /// All of it, in that format.
-    pub(crate) fn written(&self, format: Format) -> anyhow::Result<String> {
-        Ok(match format {
-            Format::Text => self.text.clone(),
-            Format::Json => serde_json::to_string_pretty(self)? + "\n",
-            Format::Csv => self.table().csv(),
+    /// Hands all of it over, in each form.
+    pub(crate) fn forms<T>(&self, take: impl FnOnce(Forms<'_>) -> T) -> T {
+        take(Forms {
+            text: &|_| self.text.clone(),
+            csv: &|| self.table().csv(),
+            json: &|| serde_json::to_string_pretty(self),
         })
     }
 
@@ -93,10 +93,8 @@ mod tests {
         let mut prediction = Prediction::of("x", &()).unwrap();
         prediction.push("rate", f64::INFINITY);
         prediction.push_at("rate", "batch=2".to_owned(), 1.5);
-        assert_eq!(
-            prediction.written(Format::Csv).unwrap(),
-            "figure,at,value\r\nrate,,\r\nrate,batch=2,1.5\r\n"
-        );
-        assert!(prediction.written(Format::Json).unwrap().contains("\"value\": null"));
+        let (csv, json) = prediction.forms(|forms| ((forms.csv)(), (forms.json)().unwrap()));
+        assert_eq!(csv, "figure,at,value\r\nrate,,\r\nrate,batch=2,1.5\r\n");
+        assert!(json.contains("\"value\": null"));
     }
 }

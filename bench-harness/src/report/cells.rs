@@ -20,40 +20,46 @@ const HEADER: [&str; 13] = [
     "censored",
 ];
 
-/// The whole of `cells.csv`, in the order of the summary. A row without figures is one line, with its reason.
+/// The whole of `cells.csv`, in the order of the summary.
 pub(crate) fn csv(rows: &[Row], groups: &[Group]) -> String {
-    let mut text = csv_line(&HEADER);
+    let mut text = header();
     for group in groups {
-        let params = params_text(&group.cell.params);
         let mut of_group: Vec<&Row> = group.rows.iter().map(|index| &rows[*index]).collect();
         of_group.sort_by_key(|row| row.repetition);
-        for row in of_group {
-            let (repetition, order) = (row.repetition.to_string(), row.order.to_string());
-            let censored = row.censored.map(|censored| censored.to_string()).unwrap_or_default();
-            let mut line = |metric: &str, value: &str| {
-                text.push_str(&csv_line(&[
-                    &row.experiment,
-                    &row.runtime,
-                    &row.variant,
-                    &group.label,
-                    &params,
-                    &repetition,
-                    &order,
-                    metric,
-                    value,
-                    row.status.name(),
-                    row.reason.as_deref().unwrap_or_default(),
-                    row.limited_by.as_deref().unwrap_or_default(),
-                    &censored,
-                ]));
-            };
-            if row.metrics.is_empty() {
-                line("", "");
-            }
-            for (name, figure) in &row.metrics {
-                line(name, &figure.to_string());
-            }
-        }
+        text.extend(of_group.into_iter().map(|row| lines(row, &group.label)));
     }
     text
+}
+
+/// The names of the columns, as a line.
+pub(crate) fn header() -> String {
+    csv_line(&HEADER)
+}
+
+/// The lines of one row of the variant that is called `label`. A row without figures is one line, with its reason.
+pub(crate) fn lines(row: &Row, label: &str) -> String {
+    let params = params_text(&row.params);
+    let (repetition, order) = (row.repetition.to_string(), row.order.to_string());
+    let censored = row.censored.map(|censored| censored.to_string()).unwrap_or_default();
+    let line = |metric: &str, value: &str| {
+        csv_line(&[
+            &row.experiment,
+            &row.runtime,
+            &row.variant,
+            label,
+            &params,
+            &repetition,
+            &order,
+            metric,
+            value,
+            row.status.name(),
+            row.reason.as_deref().unwrap_or_default(),
+            row.limited_by.as_deref().unwrap_or_default(),
+            &censored,
+        ])
+    };
+    if row.metrics.is_empty() {
+        return line("", "");
+    }
+    row.metrics.iter().map(|(name, figure)| line(name, &figure.to_string())).collect()
 }

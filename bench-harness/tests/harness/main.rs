@@ -11,6 +11,7 @@ use serde_json::Value;
 mod benches;
 mod deaths;
 mod endings;
+mod forms;
 mod memory;
 mod quota;
 mod ramps;

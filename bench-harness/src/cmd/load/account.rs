@@ -11,6 +11,7 @@ use workload::arrivals::Spacing;
 
 use crate::format::{count, metric, ns, printable};
 use crate::percentile::percentile_ns;
+use crate::style::Style;
 use crate::table::Table;
 
 const PERCENTILES: [(&str, &str, Percentile); 4] = [
@@ -67,8 +68,15 @@ impl Account<'_> {
         Value::Object(json)
     }
 
+    /// A line a figure, named as in JSON: what is within another value is named after both. What is undefined is empty.
+    pub(super) fn csv(&self) -> String {
+        let mut table = Table::new(&["figure", "value"]);
+        push(&mut table, String::new(), &self.json());
+        table.csv()
+    }
+
     /// Some lines.
-    pub(super) fn text(&self, bold: bool) -> String {
+    pub(super) fn text(&self, style: Style) -> String {
         let (spec, result) = (self.spec, self.result);
         let connections = count(u64::try_from(spec.connections).unwrap_or(u64::MAX));
         let kind = match self.open() {
@@ -102,7 +110,7 @@ impl Account<'_> {
         let cpu = self.cpu_per_request().map_or_else(|| "-".to_owned(), ns);
         let share = share(result.cpu_ns, result.elapsed_ns).unwrap_or(0.0) * 100.0;
         line("client CPU/request", &format!("{cpu} ({share:.0} % of one CPU)"));
-        let _ = write!(text, "\n{}", self.times().text(bold));
+        let _ = write!(text, "\n{}", self.times().text(style));
         let samples = result.response.count();
         for (name, _, percentile) in PERCENTILES.iter().filter(|one| !one.2.is_supported_by(samples)) {
             let least = count(percentile.samples_least());
@@ -184,6 +192,22 @@ impl Account<'_> {
 
     fn cpu_per_request(&self) -> Option<f64> {
         share(self.result.cpu_ns, self.result.completed_in_window)
+    }
+}
+
+fn push(table: &mut Table, name: String, value: &Value) {
+    let within = |inner: &str| if name.is_empty() { inner.to_owned() } else { format!("{name}.{inner}") };
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(field, value)| push(table, within(field), value)),
+        Value::Array(values) => {
+            values
+                .iter()
+                .zip(1..)
+                .for_each(|(value, number)| push(table, within(&number.to_string()), value));
+        }
+        Value::Null => table.push(vec![name, String::new()]),
+        Value::String(text) => table.push(vec![name, text.clone()]),
+        Value::Bool(_) | Value::Number(_) => table.push(vec![name, value.to_string()]),
     }
 }
 
@@ -269,19 +293,27 @@ mod tests {
         assert!(json["send_lag_p99_ns"].as_u64().unwrap().abs_diff(5_000) <= 5);
         // A percentile that so few samples do not support is not told.
         assert_eq!(json["service_p999_ns"], Value::Null);
-        let text = account.text(false);
+        let text = account.text(Style::default());
         for part in
             ["Poisson of seed 7", "kept its schedule", "unsent at end        2", "70.00 us", "send lag"]
         {
             assert!(text.contains(part), "{part} is missing in {text}");
         }
         assert!(text.contains("p99.9 takes 10,000 samples, and here are 1,000"), "{text}");
+        let csv = account.csv();
+        for line in ["figure,value", "completed,998", "generator_limited,", "generator_checks.1.ok,true"] {
+            assert!(csv.split("\r\n").any(|found| found == line), "{line}: {csv}");
+        }
         result.dispatch_elapsed_ns = 1_020 * MS;
         let late = Account { spec: &spec, result: &result, stall_p99_ns: None };
         assert!(
             late.json()["generator_limited"].as_str().unwrap().contains("sent_rate_per_s 980 against 990")
         );
-        assert!(late.text(false).contains("did not keep its schedule"), "{}", late.text(false));
+        assert!(
+            late.text(Style::default()).contains("did not keep its schedule"),
+            "{}",
+            late.text(Style::default())
+        );
     }
 
     #[test]
@@ -292,6 +324,6 @@ mod tests {
         let json = account.json();
         assert_eq!((&json["loop"], &json["throughput_per_s"]), (&"closed".into(), &Value::Null));
         assert!(json.get("generator_limited").is_none() && json.get("unsent_at_end").is_none());
-        assert!(account.text(false).ends_with("response times say nothing of an overload\n"));
+        assert!(account.text(Style::default()).ends_with("response times say nothing of an overload\n"));
     }
 }
