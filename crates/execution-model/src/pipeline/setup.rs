@@ -16,8 +16,10 @@ const FAULTS: RangeInclusive<usize> = 0..=1_000;
 const ROUNDS_PER_US: RangeInclusive<f64> = 1e-3..=1e6;
 const IMAGE_BYTES: RangeInclusive<u64> = 0..=1 << 40;
 
-/// The longest that a stage waits for an image or a batch, whatever its costs were varied to.
-const STAGE_WAIT_MAX: Duration = Duration::from_secs(300);
+/// The longest that an image waits for its fetch and for a device that has no other batch. With all that it may be stuck,
+/// it is within a plan's bound.
+const WAIT: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_secs(300);
+const ROUNDS: RangeInclusive<u64> = 0..=ROUNDS_MAX;
 
 /// Everything that a pipeline is started with.
 #[derive(Clone, Debug)]
@@ -59,12 +61,36 @@ impl PipelineSetup {
         within("the bytes of an image", image.compressed.max(image.decoded), IMAGE_BYTES)?;
         within("rounds in a microsecond", self.rounds_per_us, ROUNDS_PER_US)?;
         within("a number of faults", self.faults.len(), FAULTS)?;
-        for fault in &self.faults {
-            if let Fault::Stuck { duration } = fault.fault {
-                within("the time that a stage is stuck", duration, STUCK)?;
-            }
-        }
+        let stuck = self.faults.iter().filter_map(|fault| match fault.fault {
+            Fault::Stuck { duration } => Some(duration),
+            Fault::Panic => None,
+        });
+        let stuck = stuck.fold(Duration::ZERO, Duration::saturating_add);
+        within("the time that stages are stuck, taken together,", stuck, STUCK)?;
+        within("the longest wait of an image", self.longest_wait(), WAIT)?;
+        within("the most rounds of an image and its batch", self.most_rounds(), ROUNDS)?;
         Ok(self)
+    }
+
+    /// What an image may wait by itself.
+    fn longest_wait(&self) -> Duration {
+        let most = self.spec.costs.of_any_image(self.spec.variation);
+        let device = if self.computes(Stage::Detect) { Duration::ZERO } else { self.longest_batch() };
+        most.fetch.saturating_add(device)
+    }
+
+    /// What an image, with all that are in its batch, may have computed for it.
+    fn most_rounds(&self) -> u64 {
+        let most = self.spec.costs.of_any_image(self.spec.variation);
+        let cores = if self.computes(Stage::Detect) { self.longest_batch() } else { Duration::ZERO };
+        let rounds = [most.decode, cores, most.post].map(|cost| self.rounds(cost));
+        rounds.into_iter().fold(0, u64::saturating_add)
+    }
+
+    fn longest_batch(&self) -> Duration {
+        let most = self.spec.costs.of_any_image(self.spec.variation);
+        let images = self.spec.policy.batch_max.min(self.spec.in_flight_max);
+        self.spec.costs.of_batch(std::iter::repeat_n(most, images))
     }
 
     /// How many images, or batches, a stage has at one time.
@@ -89,13 +115,7 @@ impl PipelineSetup {
     /// The rounds of so much CPU time.
     #[expect(clippy::cast_possible_truncation, reason = "a float is cut to what an integer holds")]
     pub(super) fn rounds(&self, cpu: Duration) -> u64 {
-        let rounds = cpu.as_secs_f64() * 1e6 * self.rounds_per_us;
-        (rounds as u64).min(ROUNDS_MAX)
-    }
-
-    /// How long a stage waits for what takes this long, on a device or for the network.
-    pub(super) fn wait(cost: Duration) -> Duration {
-        cost.min(STAGE_WAIT_MAX)
+        (cpu.as_secs_f64() * 1e6 * self.rounds_per_us) as u64
     }
 
     /// What goes wrong when a stage has these images.

@@ -1,5 +1,6 @@
 //! The pipeline on a virtual clock, and with threads.
 
+mod bounds;
 mod cores;
 mod drivers;
 mod policies;

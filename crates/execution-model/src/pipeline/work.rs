@@ -123,7 +123,7 @@ fn steps(setup: &PipelineSetup, stage: Stage, planned: Duration, fault: Option<F
         Some(Fault::Stuck { duration }) => duration,
     };
     if !setup.computes(stage) {
-        return vec![Step::Wait(PipelineSetup::wait(planned) + stuck)];
+        return vec![Step::Wait(planned + stuck)];
     }
     let compute = Step::Compute(setup.rounds(planned));
     if stuck.is_zero() { vec![compute] } else { vec![Step::Block(stuck), compute] }

@@ -28,6 +28,10 @@ pub struct StageCosts {
     pub post: Duration,
 }
 
+/// The most that a varied cost is of its mean. A draw above it is cut to it: 9 in 100,000 where the deviation is as large
+/// as the mean, and none where it is 20 % of it.
+const SHARE_MAX: f64 = 16.0;
+
 /// How the costs of images differ.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -61,13 +65,25 @@ impl StageCosts {
     /// What image `number` costs: a pure function of the costs, the variation and the number.
     #[must_use]
     pub fn of_image(&self, number: u64, variation: Variation) -> ImageCosts {
-        let [fetch, decode, detect, post] = variation.factors(number);
+        self.times(variation.shares(number))
+    }
+
+    fn times(&self, [fetch, decode, detect, post]: [f64; 4]) -> ImageCosts {
         ImageCosts {
             fetch: self.fetch.mul_f64(fetch),
             decode: self.decode.mul_f64(decode),
             detect: self.detect_image.mul_f64(detect),
             post: self.post.mul_f64(post),
         }
+    }
+
+    /// The most that any image costs.
+    #[must_use]
+    pub fn of_any_image(&self, variation: Variation) -> ImageCosts {
+        self.times(match variation {
+            Variation::None => [1.0; 4],
+            Variation::LogNormal { .. } => [SHARE_MAX; 4],
+        })
     }
 
     /// The device time of a batch of these images.
@@ -84,14 +100,15 @@ impl StageCosts {
 }
 
 impl Variation {
-    fn factors(self, number: u64) -> [f64; 4] {
+    fn shares(self, number: u64) -> [f64; 4] {
         let Variation::LogNormal { deviation_share, seed } = self else { return [1.0; 4] };
         let share = if deviation_share.is_finite() { deviation_share.clamp(0.0, 1.0) } else { 0.0 };
         // Of the normal distribution underneath, so that the mean is 1 and the deviation is the share.
         let variance = math::ln(1.0 + share * share);
         // Numbers that follow each other must not draw from sequences that overlap.
         let mut random = kernel::mix(seed ^ kernel::mix(number));
-        [(); 4].map(|()| math::exp(variance.sqrt() * math::normal(&mut random) - variance / 2.0))
+        let mut draw = || math::exp(variance.sqrt() * math::normal(&mut random) - variance / 2.0);
+        [(); 4].map(|()| draw().min(SHARE_MAX))
     }
 }
 
@@ -125,6 +142,15 @@ mod tests {
         let variance = shares.iter().map(|share| (share - mean).powi(2)).sum::<f64>() / IMAGES as f64;
         assert!((mean - 1.0).abs() < 0.01, "{mean}");
         assert!((variance.sqrt() - 0.2).abs() < 0.01, "{}", variance.sqrt());
+    }
+
+    #[test]
+    fn no_image_costs_more_than_any_image_can() {
+        let wild = Variation::LogNormal { deviation_share: 1.0, seed: 7 };
+        let most = costs().of_any_image(wild).decode;
+        let decode = |number| costs().of_image(number, wild).decode;
+        assert!((0..100_000).map(decode).max() == Some(most), "some draws are cut, and to that");
+        assert_eq!(costs().of_any_image(Variation::None), costs().of_image(0, Variation::None));
     }
 
     #[test]
