@@ -204,6 +204,24 @@ impl CellProcess {
     ///
     /// As for [`start`](Self::start); also where the runner's exit status is not 0.
     pub fn stop(mut self, timeout: Duration) -> Result<End, CellError> {
+        self.stop_and_reap(timeout)
+    }
+
+    /// As [`stop`](Self::stop), with the result of a pipeline that this has cut short, where there is one.
+    ///
+    /// # Errors
+    ///
+    /// As for [`stop`](Self::stop).
+    pub fn cut_short(mut self, timeout: Duration) -> Result<(End, Option<PipelineResult>), CellError> {
+        let end = self.stop_and_reap(timeout)?;
+        let result = match self.early.take() {
+            Some(Event::Pipeline(result)) => Some(*result),
+            _ => None,
+        };
+        Ok((end, result))
+    }
+
+    fn stop_and_reap(&mut self, timeout: Duration) -> Result<End, CellError> {
         let deadline = Instant::now() + timeout;
         let outcome = self.stop_by(deadline, timeout);
         if outcome.is_err() {
@@ -224,8 +242,8 @@ impl CellProcess {
         let stopped = loop {
             match self.event("stopped", deadline, timeout)? {
                 Event::Stopped(stopped) => break stopped,
-                // A task that is cut short may end as the harness loses interest in it.
-                Event::Result(_) | Event::Pipeline(_) => {}
+                // A task that is cut short has a result all the same.
+                result @ (Event::Result(_) | Event::Pipeline(_)) => self.early = Some(result),
                 other => return Err(out_of_turn("stopped", &other)),
             }
         };

@@ -13,7 +13,8 @@ use crate::event::Usage;
 /// A pipeline and its load, in process.
 ///
 /// From `go`, images are offered for the warm-up and the window that follows. Then nothing more is admitted, and what is
-/// in flight is finished.
+/// in flight is finished. `stop` ends the load at once, and there is a result all the same: of a window that is shorter, or
+/// empty, and of no image where there was no `go`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PipelineTask {
@@ -59,6 +60,10 @@ pub struct PipelineLoad {
 pub struct PipelineResult {
     /// Where the images of the whole run ended, from the first one to the end of the drain.
     pub counts: ByLane<LaneCounts>,
+    /// Images that completed after one of their lane that was admitted later. Where a stage has several at work, one may
+    /// be quicker than another.
+    #[serde(default)]
+    pub overtaken: ByLane<u64>,
     /// An example of what an image was told that was refused.
     pub refusal_example: Option<String>,
     /// From `go` to the end of the drain, in nanoseconds.

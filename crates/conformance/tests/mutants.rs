@@ -10,10 +10,16 @@ use std::thread;
 use conformance::{CHECKS, CheckResult, Options, Verdict, run};
 
 /// A mutant, the checks that must find its fault, and one beside them that must not.
-const MUTANTS: [(&str, &[&str], &str); 21] = [
+const MUTANTS: [(&str, &[&str], &str); 22] = [
     (
         "skips-wait",
-        &["waits-take-their-time", "answers-plans", "pipeline-loses-nothing"],
+        &[
+            "waits-take-their-time",
+            "answers-plans",
+            "pipeline-loses-nothing",
+            "pipeline-keeps-order",
+            "pipeline-counts-what-is-stuck",
+        ],
         "checksums-are-right",
     ),
     (
@@ -21,7 +27,11 @@ const MUTANTS: [(&str, &[&str], &str); 21] = [
         &["compute-burns-cpu", "checksums-are-right", "answers-plans", "pipeline-loses-nothing"],
         "waits-take-their-time",
     ),
-    ("loses-requests", &["burst-loses-nothing", "pipeline-loses-nothing"], "answers-plans"),
+    (
+        "loses-requests",
+        &["burst-loses-nothing", "pipeline-loses-nothing", "pipeline-pushes-back"],
+        "answers-plans",
+    ),
     ("lies-about-checksum", &["checksums-are-right", "answers-plans"], "waits-take-their-time"),
     ("hides-threads", &["threads-while-waiting"], "peak-is-the-limit"),
     (
@@ -29,10 +39,11 @@ const MUTANTS: [(&str, &[&str], &str); 21] = [
         &["panics-are-told", "panics-are-answered-500", "pipeline-survives-panics"],
         "checksums-are-right",
     ),
+    ("dies-of-a-panic", &["pipeline-survives-panics"], "panics-are-told"),
     ("ignores-its-own-limit", &["peak-is-the-limit"], "burst-loses-nothing"),
     ("ignores-in-flight-limit", &["in-flight-limit"], "connection-limit"),
-    ("does-not-drain", &["server-drains", "interrupt-drains"], "in-flight-limit"),
-    ("ignores-deadline", &["deadline-is-kept"], "server-drains"),
+    ("does-not-drain", &["server-drains", "interrupt-drains", "pipeline-drains"], "in-flight-limit"),
+    ("ignores-deadline", &["deadline-is-kept", "pipeline-gives-up"], "server-drains"),
     ("closes-connections", &["keeps-connections"], "waits-overlap"),
     ("resets-long-heads", &["refuses-long-heads"], "pipelines"),
     ("offloads-in-secret", &["blocks-keep-their-threads"], "strategies-over-http"),

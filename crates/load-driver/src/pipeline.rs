@@ -30,7 +30,7 @@ pub struct PipelineOffer {
 }
 
 /// What came of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct PipelineOutcome {
     /// What the pipeline accounts for.
     pub account: PipelineAccount,

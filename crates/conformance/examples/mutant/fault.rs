@@ -17,6 +17,8 @@ pub(crate) enum Fault {
     HidesThreads,
     /// A request that panics is told as completed.
     SwallowsPanic,
+    /// Who meets a panic says so, and works no more.
+    DiesOfAPanic,
     /// A limit of what is in flight is declared, and there is none.
     IgnoresItsOwnLimit,
     /// The server admits more than it was told to.
@@ -50,7 +52,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 22] = [
+    pub(crate) const ALL: [Fault; 23] = [
         Fault::None,
         Fault::SkipsWait,
         Fault::SkipsCompute,
@@ -58,6 +60,7 @@ impl Fault {
         Fault::LiesAboutChecksum,
         Fault::HidesThreads,
         Fault::SwallowsPanic,
+        Fault::DiesOfAPanic,
         Fault::IgnoresItsOwnLimit,
         Fault::IgnoresInFlightLimit,
         Fault::DoesNotDrain,
@@ -84,6 +87,7 @@ impl Fault {
             Fault::LiesAboutChecksum => "lies-about-checksum",
             Fault::HidesThreads => "hides-threads",
             Fault::SwallowsPanic => "swallows-panic",
+            Fault::DiesOfAPanic => "dies-of-a-panic",
             Fault::IgnoresItsOwnLimit => "ignores-its-own-limit",
             Fault::IgnoresInFlightLimit => "ignores-in-flight-limit",
             Fault::DoesNotDrain => "does-not-drain",

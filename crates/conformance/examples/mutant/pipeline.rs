@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use execution_model::Panicked;
 use execution_model::pipeline::{Next, PipelineRuntime, Stage, Stages, Worker};
@@ -18,22 +18,31 @@ impl PipelineRuntime for Mutant {
         for stage in Stage::ALL {
             for _ in 0..stages.places(stage) {
                 let worker = stages.hire(stage, || {});
-                self.spawn(move || work(&worker, fault))?;
+                let stages = Arc::clone(stages);
+                self.spawn(move || work(&stages, &worker, fault))?;
             }
         }
         Ok(())
     }
 }
 
-fn work(worker: &Worker, fault: Fault) {
+fn work(stages: &Stages, worker: &Worker, fault: Fault) {
     loop {
+        if fault == Fault::DoesNotDrain && !stages.admits_until(Instant::now()) {
+            return;
+        }
         match worker.next() {
             Next::Work(work) if fault == Fault::LosesRequests && work.job().seed.is_multiple_of(10) => {
                 drop(work);
             }
             Next::Work(work) => match handle(work.job(), fault) {
                 Ok(answer) => work.done(answer),
-                Err(Panicked) => work.panicked(),
+                Err(Panicked) => {
+                    work.panicked();
+                    if fault == Fault::DiesOfAPanic {
+                        return;
+                    }
+                }
             },
             Next::Wait(_) => thread::sleep(Duration::from_millis(1)),
             Next::Closed => return,

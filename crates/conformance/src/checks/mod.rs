@@ -109,24 +109,39 @@ pub const CHECKS: &[Check] = &[
     pipeline(
         "pipeline-loses-nothing",
         "every image is accounted for, and no limit is passed",
-        pipeline::pipeline_loses_nothing,
+        pipeline::load::pipeline_loses_nothing,
     ),
     pipeline(
         "pipeline-pushes-back",
         "bulk work waits and interactive work is refused by name",
-        pipeline::pipeline_pushes_back,
+        pipeline::load::pipeline_pushes_back,
+    ),
+    pipeline(
+        "pipeline-keeps-order",
+        "images of a lane leave as they came",
+        pipeline::load::pipeline_keeps_order,
     ),
     pipeline(
         "pipeline-survives-panics",
         "a panic in a stage fails its own images",
-        pipeline::pipeline_survives_panics,
+        pipeline::faults::pipeline_survives_panics,
     ),
     pipeline(
         "pipeline-counts-what-is-stuck",
         "what a drain leaves is told by count",
-        pipeline::pipeline_counts_what_is_stuck,
+        pipeline::faults::pipeline_counts_what_is_stuck,
     ),
-    pipeline("pipeline-drains", "what is in flight at a stop is finished", pipeline::pipeline_drains),
+    pipeline("pipeline-drains", "what is in flight at a stop is finished", pipeline::ending::pipeline_drains),
+    pipeline(
+        "pipeline-gives-up",
+        "what is stuck at a stop is told by count",
+        pipeline::ending::pipeline_gives_up,
+    ),
+    pipeline(
+        "pipeline-may-never-begin",
+        "a stop before the start has its result",
+        pipeline::ending::pipeline_may_never_begin,
+    ),
     always(
         "survives-without-standard-error",
         "what it says is lost, and nothing else",

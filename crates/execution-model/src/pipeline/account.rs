@@ -18,6 +18,10 @@ const SAMPLES_MAX: usize = 24;
 pub struct PipelineAccount {
     /// Where the images are, by lane.
     pub counts: ByLane<LaneCounts>,
+    /// Images that completed after one of their lane that was admitted later.
+    pub overtaken: ByLane<u64>,
+    /// The latest image of each lane to have completed, of those that did.
+    pub(super) latest: ByLane<u64>,
     /// What an image was told that was refused.
     pub refusal_example: Option<String>,
     /// When for the first time as many images were in flight as bulk work may have, from the pipeline's start.
@@ -142,6 +146,9 @@ impl PipelineAccount {
         let counts = &mut self.counts[image.lane];
         counts.completed += 1;
         counts.drained += u64::from(is_drained);
+        let latest = &mut self.latest[image.lane];
+        self.overtaken[image.lane] += u64::from(image.number < *latest);
+        *latest = image.number.max(*latest);
         if self.window.holds(now) {
             self.window.completed[image.lane] += 1;
             let from = |instant| nanoseconds(now.saturating_sub(instant));

@@ -101,10 +101,11 @@ impl Stages {
     }
 
     /// Admits nothing more, finishes what is in flight, and closes the stages. Returns how many images were still in
-    /// flight at the deadline.
+    /// flight at the deadline, or when somebody else closed the stages before.
     pub fn drain(&self, deadline: Instant) -> usize {
         self.stop_admitting();
-        let in_flight = self.wait_while(&self.left, deadline, |state| state.in_flight() > 0).in_flight();
+        let waits = |state: &State| state.in_flight() > 0 && !state.is_closed;
+        let in_flight = self.wait_while(&self.left, deadline, waits).in_flight();
         self.close();
         in_flight
     }

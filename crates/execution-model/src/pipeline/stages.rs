@@ -79,9 +79,10 @@ impl Stages {
         });
     }
 
-    /// Has every worker end, as soon as it asks again. What is in flight stays where it is.
+    /// Has every worker end, as soon as it asks again. What is in flight stays where it is, and no drain waits for it.
     pub fn close(&self) {
         ring(self.lock().close());
+        self.left.notify_all();
     }
 
     /// Where everything is at this instant.

@@ -23,6 +23,8 @@ use crate::usage::usage as used;
 
 /// The longest that a load may run.
 const LOAD_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+/// What the load may take to say what came of it, when everything has ended or has been given up: it checks checksums.
+const RESULT_GRACE: Duration = Duration::from_secs(4);
 const INTERACTIVE_PER_S_MAX: f64 = 100_000.0;
 
 /// How the pipeline is made, and what is offered.
@@ -92,9 +94,18 @@ pub(super) fn run<R: Runtime>(
                 // In the middle of the load, what has been admitted is finished.
                 stages.stop_admitting();
                 let unfinished = stages.drain(deadline) as u64;
-                if let Some(is_done) = &measurement {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    is_done.recv_timeout(left).context("the measurement came to no result")?;
+                match &measurement {
+                    Some(is_done) => {
+                        let left = deadline.saturating_duration_since(Instant::now());
+                        is_done
+                            .recv_timeout(left + RESULT_GRACE)
+                            .context("the measurement came to no result")?;
+                    }
+                    None => {
+                        let nothing =
+                            PipelineOutcome { account: stages.account(), ..PipelineOutcome::default() };
+                        say(&Event::Pipeline(Box::new(result(nothing))))?;
+                    }
                 }
                 return match Arc::into_inner(std::mem::ManuallyDrop::into_inner(runtime)) {
                     Some(runtime) => stopped(runtime, deadline, unfinished, None),
@@ -131,6 +142,7 @@ fn result(outcome: PipelineOutcome) -> PipelineResult {
     let window = account.window;
     PipelineResult {
         counts: account.counts,
+        overtaken: account.overtaken,
         refusal_example: account.refusal_example,
         elapsed_ns: nanoseconds(elapsed),
         drain_elapsed_ns: nanoseconds(drain_elapsed),

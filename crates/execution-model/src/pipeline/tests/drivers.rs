@@ -168,3 +168,34 @@ fn work_that_is_dropped_without_a_word_is_lost() {
     let counts = stages.account().counts.bulk;
     assert_eq!((counts.admitted, counts.lost, counts.in_flight), (1, 1, 0));
 }
+
+#[test]
+fn whoever_drains_waits_no_longer_than_until_somebody_closes() {
+    let stages = Stages::new(setup(Policy::FIFO1, &[]));
+    stages.try_admit(Lane::Bulk, Instant::now()).unwrap();
+    thread::scope(|scope| {
+        let begin = Instant::now();
+        let drains = scope.spawn(|| stages.drain(soon()));
+        assert!(!stages.admits_until(soon()), "it stops admitting before it waits");
+        stages.close();
+        assert_eq!(drains.join().unwrap(), 1);
+        assert!(begin.elapsed() < Duration::from_secs(15), "{:?}", begin.elapsed());
+    });
+}
+
+#[test]
+fn images_that_are_overtaken_are_counted() {
+    let duration = Duration::from_millis(200);
+    let stuck = PlannedFault { stage: Stage::Fetch, image: 3, fault: Fault::Stuck { duration } };
+    let overtaken = |faults: &[PlannedFault]| {
+        let mut setup = setup(Policy::FIFO1, faults);
+        setup.spec.workers.decode = 1;
+        setup.spec.workers.post = 1;
+        setup.spec.workers.fetch = if faults.is_empty() { 1 } else { 2 };
+        let stages = start(setup);
+        admit(&stages, 20);
+        assert_eq!(stages.drain(soon()), 0);
+        stages.account().overtaken.bulk
+    };
+    assert_eq!((overtaken(&[]), overtaken(&[stuck]) > 0), (0, true));
+}
