@@ -1,5 +1,6 @@
 //! The pipeline on a virtual clock, and with threads.
 
+mod beside_prediction;
 mod bounds;
 mod cores;
 mod drivers;

@@ -21,7 +21,8 @@ pub struct PipelineSpec {
     pub workers: Workers,
     /// What detects.
     pub detector: Detector,
-    /// The room of the queue before each stage, in images: of each lane where the order is by lanes.
+    /// The room of the queue before each stage, in images: of each lane where the order is by lanes. Several devices want
+    /// room for a batch of each: those that end together find only what waits there.
     pub queue_capacity: usize,
     /// The most images in flight.
     pub in_flight_max: usize,
