@@ -30,10 +30,11 @@ const MORE: Sense = Sense::Figure(Better::More);
 const LESS: Sense = Sense::Figure(Better::Less);
 
 /// What is not measured but computed, and so has no noise, or that of what it is computed from.
-pub(crate) const COMPUTED: [&str; 2] = ["bound_ns", "efficiency"];
+pub(crate) const COMPUTED: [&str; 4] =
+    ["bound_ns", "efficiency", "ceiling_images_per_s", "expected_images_per_s"];
 
 /// Every metric of a row.
-const METRICS: [(&str, Sense); 62] = [
+const METRICS: [(&str, Sense); 71] = [
     // Capacity.
     ("elapsed_ns", LESS),
     ("bound_ns", Sense::Describes),
@@ -89,12 +90,21 @@ const METRICS: [(&str, Sense); 62] = [
     ("loop_ticks", Sense::Describes),
     // The pipeline.
     ("bulk_images_per_s", MORE),
+    ("images_per_s", MORE),
     ("ceiling_images_per_s", Sense::Describes),
+    ("expected_images_per_s", Sense::Describes),
     ("batch_size_mean", Sense::Describes),
     ("interactive_p50_ns", LESS),
     ("interactive_p99_ns", LESS),
     ("interactive_max_ns", LESS),
     ("interactive_admitted_p50_ns", LESS),
+    ("interactive_admitted_max_ns", LESS),
+    ("interactive_refused", Sense::Describes),
+    ("bulk_admitted_p50_ns", Sense::Describes),
+    ("in_flight_mean", Sense::Describes),
+    ("image_bytes_peak", Sense::Describes),
+    ("cpu_ns_per_image", LESS),
+    ("detector_busy_share", Sense::Describes),
     // The pool.
     ("accepted", Sense::Describes),
     ("ran", Sense::Describes),

@@ -35,7 +35,22 @@ pub(crate) struct Contestant {
     /// The most threads to offload to where a cell does not say; none where it cannot offload.
     pub(crate) offload_threads: Option<usize>,
     pub(crate) place: Place,
+    /// Whether it is the default variant of its runtime.
+    pub(crate) is_default: bool,
+    /// By what the command line chose it.
+    pub(crate) chosen: Chosen,
     description: Description,
+}
+
+/// What the command line said of a contestant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Chosen {
+    /// It named nobody, and so it is everybody.
+    Nobody,
+    /// It named the runtime.
+    Runtime,
+    /// It named this variant.
+    Variant,
 }
 
 impl Contestant {
@@ -55,6 +70,8 @@ impl Contestant {
             handler_threads: variant.handler_threads,
             offload_threads: variant.offload_threads,
             place: place.clone(),
+            is_default: description.default_variant().is_some_and(|default| default.name == variant.name),
+            chosen: Chosen::Variant,
             description: description.clone(),
         }
     }
@@ -121,16 +138,19 @@ impl Field {
             return Err(self.nobody());
         }
         let all = self.runners.iter().map(|runner| runner.description.runtime.clone()).collect::<Vec<_>>();
+        let of_runtime = if names.is_empty() { Chosen::Nobody } else { Chosen::Runtime };
         let names = if names.is_empty() { &all } else { names };
         let mut chosen: Vec<Contestant> = Vec::new();
         for name in names {
             let found = match name.split_once(':') {
                 Some(_) => vec![self.one(name)?],
-                None => self.every_variant(name)?,
+                None => self.every_variant(name, of_runtime)?,
             };
             for contestant in found {
-                if !chosen.iter().any(|known| known.label == contestant.label) {
-                    chosen.push(contestant);
+                match chosen.iter_mut().find(|known| known.label == contestant.label) {
+                    Some(known) if contestant.chosen == Chosen::Variant => known.chosen = Chosen::Variant,
+                    Some(_) => {}
+                    None => chosen.push(contestant),
                 }
             }
         }
@@ -167,12 +187,15 @@ impl Field {
         }
     }
 
-    fn every_variant(&self, runtime: &str) -> anyhow::Result<Vec<Contestant>> {
+    fn every_variant(&self, runtime: &str, chosen: Chosen) -> anyhow::Result<Vec<Contestant>> {
         let runner = self.runner(runtime)?;
         let description = self
             .ask(runner, None)
             .map_err(|reason| anyhow::anyhow!("runtime {runtime:?} no longer describes itself: {reason}"))?;
-        let contestant = |variant| Contestant::new(&runner.path, &description, variant, &self.place);
+        let contestant = |variant| Contestant {
+            chosen,
+            ..Contestant::new(&runner.path, &description, variant, &self.place)
+        };
         Ok(description.variants.iter().map(contestant).collect())
     }
 
@@ -225,6 +248,9 @@ fn enough_descriptors() -> anyhow::Result<()> {
 #[cfg(test)]
 pub(crate) fn all_of(description: &Description) -> Vec<Contestant> {
     let place = Place { workers: 2, ..Place::default() };
-    let contestant = |variant| Contestant::new(Path::new("/nowhere"), description, variant, &place);
+    let contestant = |variant| Contestant {
+        chosen: Chosen::Nobody,
+        ..Contestant::new(Path::new("/nowhere"), description, variant, &place)
+    };
     description.variants.iter().map(contestant).collect()
 }

@@ -4,6 +4,7 @@ mod blocking;
 
 use std::time::Duration;
 
+use cell_protocol::Ability;
 use prediction::little;
 
 use crate::contestant::Contestant;
@@ -36,6 +37,12 @@ pub(crate) fn cell(values: &Values, machine: &MachineLimits, cell: &Cell<'_>) ->
         }
         Point::Probe { beside } => blocking::probe(values, cell.contestant, beside),
         Point::Pinning { blocker } => blocking::pinning(values, cell.contestant, blocker),
+        Point::Pipeline { .. } if cell.contestant.refusal(Ability::Pipeline).is_some() => Duration::ZERO,
+        Point::Pipeline { experiment, .. } => {
+            let of = values.pipeline(experiment);
+            // What is in flight at the end takes a second or two of a slow policy, and a part of one of the others.
+            values.estimate.process + of.warmup + of.duration + Duration::from_millis(700)
+        }
         Point::Hold => {
             let hold = &values.capacity.hold;
             let client = |requests| values.estimate.client + each(values.estimate.request, requests);
@@ -155,9 +162,10 @@ mod tests {
     /// What cannot be carried out takes no time.
     fn refusals(runtime: &str, variant: &str) -> Vec<Refusal> {
         let offload = (!OFFLOADS.contains(&runtime)).then_some(Ability::Offload);
+        let pipeline = ["floor", "processes"].contains(&runtime).then_some(Ability::Pipeline);
         let in_place = ((runtime, variant) != ("tokio", "multi-thread")).then_some(Ability::InPlace);
         let refuse = |ability| Refusal { ability, variant: None, reason: "it cannot".into() };
-        offload.into_iter().chain(in_place).map(refuse).collect()
+        offload.into_iter().chain(in_place).chain(pipeline).map(refuse).collect()
     }
 
     fn contestants(variants: &[Variant]) -> Vec<Contestant> {
@@ -183,7 +191,14 @@ mod tests {
             }],
             refusals: refusals(runtime, variant),
         };
-        variants.iter().flat_map(|variant| contestant::all_of(&described(variant))).collect()
+        let each = variants.iter().flat_map(|variant| contestant::all_of(&described(variant)));
+        let mut contestants: Vec<Contestant> = Vec::new();
+        for mut contestant in each {
+            // The first one of a runtime is its default.
+            contestant.is_default = !contestants.iter().any(|known| known.runtime == contestant.runtime);
+            contestants.push(contestant);
+        }
+        contestants
     }
 
     fn sum(size: Size, experiments: &[Experiment], variants: &[Variant]) -> Duration {

@@ -1,9 +1,10 @@
 //! The cells of a run, and the order in which they are measured.
 
+use cell_protocol::Ability;
 use workload::kernel;
 
-use crate::contestant::{Contestant, FLOOR};
-use crate::experiment::{Beside, Blocker, Experiment, Values};
+use crate::contestant::{Chosen, Contestant, FLOOR};
+use crate::experiment::{Beside, Blocker, Experiment, Setting, Values};
 
 /// One entry of the matrix: what is measured, on whom, and for the how-manieth time.
 #[derive(Clone, Copy, Debug)]
@@ -16,6 +17,7 @@ pub(crate) struct Cell<'a> {
 
 /// One point of an experiment: what tells its cells apart, beside contestant and repetition.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a run has some thousand points at most")]
 pub(crate) enum Point {
     /// `capacity.burst`: the first burst of a process, or the second.
     Burst { warm: bool },
@@ -35,6 +37,8 @@ pub(crate) enum Point {
     Probe { beside: Option<Beside> },
     /// `blocking.pinning`.
     Pinning { blocker: Blocker },
+    /// An experiment of `pipeline`, under a setting.
+    Pipeline { experiment: Experiment, setting: Setting },
 }
 
 impl Point {
@@ -42,6 +46,9 @@ impl Point {
     pub(crate) fn of(experiment: Experiment, values: &Values, contestant: &Contestant) -> Vec<Point> {
         let mut points: Vec<Point> = Vec::new();
         let mut refused = Vec::new();
+        if experiment.ability() == Ability::Pipeline {
+            return Point::of_pipeline(experiment, values, contestant);
+        }
         for point in Point::all(experiment, values) {
             let Some(blocker) = point.blocker() else {
                 points.push(point);
@@ -58,6 +65,24 @@ impl Point {
                 refused.push(blocker.strategy);
             }
             points.push(point);
+        }
+        points
+    }
+
+    /// A pipeline is the same in all variants of a runtime, as good as: who wants another than the default one names it.
+    /// Where the runtime has no pipeline, the first point says why.
+    fn of_pipeline(experiment: Experiment, values: &Values, contestant: &Contestant) -> Vec<Point> {
+        let is_wanted = match contestant.chosen {
+            Chosen::Variant => true,
+            Chosen::Runtime => contestant.is_default,
+            Chosen::Nobody => {
+                let of = values.pipeline(experiment);
+                contestant.is_default && of.is_for(experiment.own_name(), &contestant.runtime)
+            }
+        };
+        let mut points = if is_wanted { Point::all(experiment, values) } else { Vec::new() };
+        if contestant.refusal(experiment.ability()).is_some() {
+            points.truncate(1);
         }
         points
     }
@@ -95,6 +120,17 @@ impl Point {
                 let each = values.blocking.pinning.blockers().into_iter();
                 each.map(|blocker| Point::Pinning { blocker }).collect()
             }
+            Experiment::Fifo1
+            | Experiment::Fifo16
+            | Experiment::Lanes16
+            | Experiment::Join
+            | Experiment::Hold8
+            | Experiment::Hold4
+            | Experiment::Sizing
+            | Experiment::Conditions => {
+                let each = values.pipeline(experiment).settings.iter();
+                each.map(|setting| Point::Pipeline { experiment, setting: *setting }).collect()
+            }
         }
     }
 
@@ -109,6 +145,7 @@ impl Point {
             Point::Connections => Experiment::Connections,
             Point::Probe { .. } => Experiment::Probe,
             Point::Pinning { .. } => Experiment::Pinning,
+            Point::Pipeline { experiment, .. } => experiment,
         }
     }
 
@@ -124,6 +161,8 @@ impl Point {
                 format!(" {blocker} {share_percent} %")
             }
             Point::Pinning { blocker } => format!(" {blocker}"),
+            Point::Pipeline { setting, .. } if setting == Setting::default() => String::new(),
+            Point::Pipeline { setting, .. } => format!(" {setting}"),
         }
     }
 }

@@ -27,6 +27,7 @@ mod literature;
 mod machine;
 mod memory;
 pub(crate) mod page;
+mod pipeline;
 mod primitives;
 mod study;
 mod throughput;

@@ -5,6 +5,7 @@
 //! * [`server`]: what a server has counted to its end, and what the kernel says that its process used.
 //! * [`ceiling`]: no more ends than there are places and time for.
 //! * [`compute`]: planned computing shows as CPU time, and no more is done than there are CPUs for.
+//! * [`pipeline`]: what the batching pipeline did, against its arithmetic.
 //! * [`quota`]: a cell with a quota of CPU time was held to it.
 //! * [`window`]: Little's law and steadiness, in a window of a longer run.
 
@@ -12,6 +13,7 @@ mod ceiling;
 mod compute;
 mod in_process;
 mod over_http;
+mod pipeline;
 mod quota;
 mod server;
 mod window;
@@ -26,6 +28,7 @@ pub(crate) use ceiling::{Ends, Places};
 pub(crate) use compute::Computing;
 pub(crate) use in_process::{InProcess, in_process};
 pub(crate) use over_http::{OverHttp, over_http, unheard};
+pub(crate) use pipeline::{Pipeline, pipeline};
 pub(crate) use server::server;
 pub(crate) use window::{Regime, Stream, Window, window};
 

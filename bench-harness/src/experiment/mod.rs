@@ -6,6 +6,7 @@ mod blocking;
 mod bounds;
 mod capacity;
 mod memory;
+mod pipeline;
 mod throughput;
 mod values;
 
@@ -17,6 +18,7 @@ use crate::suggest;
 pub(crate) use blocking::{Beside, Blocker, Keeps, Pinning, Probe};
 pub(crate) use capacity::{Hold, Step};
 pub(crate) use memory::{Connections, LOOKS_MIN, Tasks};
+pub(crate) use pipeline::{Named, Pipeline, Setting, configuration, stages};
 pub(crate) use throughput::{Closed, Open};
 pub(crate) use values::{Size, Values};
 
@@ -41,10 +43,26 @@ pub(crate) enum Experiment {
     Probe,
     /// What does a block keep?
     Pinning,
+    /// Images one by one, by arrival.
+    Fifo1,
+    /// Images in batches, by arrival.
+    Fifo16,
+    /// Interactive images first, which flush the batch.
+    Lanes16,
+    /// Interactive images first, which join the next batch.
+    Join,
+    /// The device is held for an interactive image that is about to arrive; its batch is small.
+    Hold8,
+    /// The same with smaller batches.
+    Hold4,
+    /// What do batch sizes and limits do, beside their arithmetic?
+    Sizing,
+    /// What is left of a policy where costs vary, or where the loop computes?
+    Conditions,
 }
 
 impl Experiment {
-    pub(crate) const ALL: [Experiment; 9] = [
+    pub(crate) const ALL: [Experiment; 17] = [
         Experiment::Burst,
         Experiment::HoldTasks,
         Experiment::Hold,
@@ -54,6 +72,14 @@ impl Experiment {
         Experiment::Pinning,
         Experiment::Closed,
         Experiment::Open,
+        Experiment::Fifo1,
+        Experiment::Fifo16,
+        Experiment::Lanes16,
+        Experiment::Join,
+        Experiment::Hold8,
+        Experiment::Hold4,
+        Experiment::Sizing,
+        Experiment::Conditions,
     ];
 
     /// The name in commands, rows and files of values: its family, a dot, and its own.
@@ -68,6 +94,14 @@ impl Experiment {
             Experiment::Connections => "memory.connections",
             Experiment::Probe => "blocking.probe",
             Experiment::Pinning => "blocking.pinning",
+            Experiment::Fifo1 => "pipeline.fifo1",
+            Experiment::Fifo16 => "pipeline.fifo16",
+            Experiment::Lanes16 => "pipeline.lanes16",
+            Experiment::Join => "pipeline.join",
+            Experiment::Hold8 => "pipeline.hold8",
+            Experiment::Hold4 => "pipeline.hold4",
+            Experiment::Sizing => "pipeline.sizing",
+            Experiment::Conditions => "pipeline.conditions",
         }
     }
 
@@ -83,6 +117,22 @@ impl Experiment {
             Experiment::Connections => "what does one more idle connection cost, that has served a request?",
             Experiment::Probe => "what do innocent requests feel when others keep their threads, over HTTP?",
             Experiment::Pinning => "how long do requests take that each keep a thread, in process?",
+            Experiment::Fifo1 => "the pipeline, image by image: what does it do without batches?",
+            Experiment::Fifo16 => {
+                "the pipeline in batches by arrival: what do batches buy, and who waits for them?"
+            }
+            Experiment::Lanes16 => {
+                "the same with interactive images first: how soon are they through, at what price?"
+            }
+            Experiment::Join => "the same, where they join the next batch, in slots of their own",
+            Experiment::Hold8 => "the same, where the device is held for them and their batch is of up to 8",
+            Experiment::Hold4 => "the same, with batches of up to 4",
+            Experiment::Sizing => {
+                "batch sizes, limits in flight and detectors: is the rate what arithmetic says?"
+            }
+            Experiment::Conditions => {
+                "what is left of a policy where costs vary, where the loop computes, and alone?"
+            }
         }
     }
 
@@ -97,12 +147,35 @@ impl Experiment {
             | Experiment::Open
             | Experiment::Connections
             | Experiment::Probe => Ability::Server,
+            Experiment::Fifo1
+            | Experiment::Fifo16
+            | Experiment::Lanes16
+            | Experiment::Join
+            | Experiment::Hold8
+            | Experiment::Hold4
+            | Experiment::Sizing
+            | Experiment::Conditions => Ability::Pipeline,
         }
     }
 
     /// What a name such as `capacity` stands for.
     pub(crate) fn family(self) -> &'static str {
         self.name().split('.').next().unwrap_or_default()
+    }
+
+    /// The part of the name that is its own.
+    pub(crate) fn own_name(self) -> &'static str {
+        self.name().rsplit('.').next().unwrap_or_default()
+    }
+
+    /// The batching policy that it is of, where it is of one.
+    pub(crate) fn policy(self) -> Option<Named> {
+        (self.family() == "pipeline").then(|| Named::find(self.own_name())).flatten()
+    }
+
+    /// The table of its values, in the one of its family: the policies share theirs.
+    pub(crate) fn table(self) -> &'static str {
+        if self.policy().is_some() { "policy" } else { self.own_name() }
     }
 
     /// The experiments that `names` stand for, in their usual order: `capacity` is all that begin so.

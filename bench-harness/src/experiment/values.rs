@@ -12,17 +12,19 @@ use super::aa::Aa;
 use super::blocking::Blocking;
 use super::capacity::Capacity;
 use super::memory::Memory;
+use super::pipeline::{Pipeline, Pipelines};
 use super::throughput::Throughput;
 use super::{Experiment, bounds};
 use crate::exit::usage;
 use crate::{suggest, toml_file};
 
 /// The files that are compiled in: each holds the tables of one family.
-const BUILT_IN: [(&str, &str); 6] = [
+const BUILT_IN: [(&str, &str); 7] = [
     ("aa.toml", include_str!("../../experiments/aa.toml")),
     ("blocking.toml", include_str!("../../experiments/blocking.toml")),
     ("capacity.toml", include_str!("../../experiments/capacity.toml")),
     ("memory.toml", include_str!("../../experiments/memory.toml")),
+    ("pipeline.toml", include_str!("../../experiments/pipeline.toml")),
     ("throughput.toml", include_str!("../../experiments/throughput.toml")),
     ("common.toml", include_str!("../../experiments/common.toml")),
 ];
@@ -42,6 +44,7 @@ pub(crate) struct Values {
     pub(crate) blocking: Blocking,
     pub(crate) capacity: Capacity,
     pub(crate) memory: Memory,
+    pub(crate) pipeline: Pipelines,
     pub(crate) throughput: Throughput,
     pub(crate) server: Server,
     pub(crate) estimate: Costs,
@@ -163,6 +166,23 @@ impl Values {
             Experiment::Connections => self.memory.connections.repetitions,
             Experiment::Probe => self.blocking.probe.repetitions,
             Experiment::Pinning => self.blocking.pinning.repetitions,
+            Experiment::Fifo1
+            | Experiment::Fifo16
+            | Experiment::Lanes16
+            | Experiment::Join
+            | Experiment::Hold8
+            | Experiment::Hold4
+            | Experiment::Sizing
+            | Experiment::Conditions => self.pipeline(experiment).repetitions,
+        }
+    }
+
+    /// The values of a pipeline experiment.
+    pub(crate) fn pipeline(&self, experiment: Experiment) -> &Pipeline {
+        match experiment {
+            Experiment::Sizing => &self.pipeline.sizing,
+            Experiment::Conditions => &self.pipeline.conditions,
+            _ => &self.pipeline.policy,
         }
     }
 }
@@ -203,8 +223,7 @@ fn choose(tables: &mut Table, size: Size) {
 }
 
 fn of_experiment(tables: &mut Table, experiment: Experiment) -> Option<&mut Table> {
-    let (family, own) = experiment.name().split_once('.')?;
-    tables.get_mut(family)?.as_table_mut()?.get_mut(own)?.as_table_mut()
+    tables.get_mut(experiment.family())?.as_table_mut()?.get_mut(experiment.table())?.as_table_mut()
 }
 
 fn read(mut tables: Table, size: Size, origin: &str) -> anyhow::Result<Values> {

@@ -8,6 +8,7 @@ mod hold;
 mod in_process;
 mod memory;
 mod over_http;
+mod pipeline;
 mod serving;
 mod shard;
 mod throughput;
@@ -75,6 +76,9 @@ impl Bench {
             Point::Connections => rows(memory::connections(self, cell, &self.values.memory.connections)),
             Point::Probe { beside } => rows(blocking::probe(self, cell, beside)),
             Point::Pinning { blocker } => rows(blocking::pinning(self, cell, blocker)),
+            Point::Pipeline { experiment, ref setting } => {
+                rows(pipeline::measure(self, cell, experiment, setting))
+            }
             Point::Closed { connections } => {
                 rows(throughput::closed(self, cell, &self.values.throughput.closed, connections))
             }

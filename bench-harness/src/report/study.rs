@@ -2,7 +2,7 @@
 //! in the list.
 
 use super::chart::Chart;
-use super::{Data, Section, blocking, capacity, memory, primitives, throughput};
+use super::{Data, Section, blocking, capacity, memory, pipeline, primitives, throughput};
 use crate::summary::Group;
 
 /// One family of experiments.
@@ -21,8 +21,8 @@ pub(super) struct Study {
 }
 
 /// In the order of a report.
-pub(super) const STUDIES: [Study; 5] =
-    [capacity::STUDY, memory::STUDY, blocking::STUDY, throughput::STUDY, primitives::STUDY];
+pub(super) const STUDIES: [Study; 6] =
+    [capacity::STUDY, memory::STUDY, blocking::STUDY, throughput::STUDY, pipeline::STUDY, primitives::STUDY];
 
 /// What was found, in as many sentences as there are studies that have one.
 pub(super) fn headlines(groups: &[Group]) -> Vec<String> {

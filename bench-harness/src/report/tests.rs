@@ -13,6 +13,7 @@ use crate::row::{CellId, FORMAT, Measured, Row};
 use crate::summary;
 
 mod memory;
+mod pipeline;
 mod primitives;
 
 pub(crate) fn run() -> Run {

@@ -42,7 +42,7 @@ pub(super) struct Chosen {
     connections: Option<u64>,
 }
 
-pub(super) const QUESTIONS: [Question; 9] = [
+pub(super) const QUESTIONS: [Question; 11] = [
     Question {
         title: "burst efficiency",
         experiment: Experiment::Burst,
@@ -121,6 +121,20 @@ pub(super) const QUESTIONS: [Question; 9] = [
         experiment: Experiment::Closed,
         condition: |_| "of the server, in the same cell; less is better".to_owned(),
         answer: |chosen, own| closed(chosen, own, CPU_METRIC),
+        format: metric,
+    },
+    Question {
+        title: "pipeline, bulk images/s",
+        experiment: Experiment::Lanes16,
+        condition: |_| "batches of up to 16, interactive images first (lanes16); more is better".to_owned(),
+        answer: |_, own| lanes16(own, "bulk_images_per_s"),
+        format: metric,
+    },
+    Question {
+        title: "pipeline, interactive p50",
+        experiment: Experiment::Lanes16,
+        condition: |_| "in the same cell, from the intended start; less is better".to_owned(),
+        answer: |_, own| lanes16(own, "interactive_p50_ns"),
         format: metric,
     },
 ];
@@ -284,6 +298,13 @@ fn closed<'a>(chosen: &Chosen, own: &[&'a Group], metric: &'static str) -> Optio
         .find(|group| group.param("connections") == chosen.connections)?;
     let is_exact = group.censored != Some(true) || metric == CPU_METRIC;
     Some(Answer { is_comparable: is_exact, ..Answer::new(group, metric) })
+}
+
+/// The study's own pipeline, and no other setting of it.
+fn lanes16<'a>(own: &[&'a Group], metric: &'static str) -> Option<Answer<'a>> {
+    let mut cells = of(own.iter().copied(), Experiment::Lanes16);
+    let group = cells.find(|group| text(group, "setting") == Some(""))?;
+    Some(Answer::new(group, metric))
 }
 
 fn of<'a>(
