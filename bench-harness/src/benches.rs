@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workload::Primitive;
 
@@ -12,30 +13,37 @@ use crate::exit::usage;
 use crate::row::FORMAT;
 
 /// `benches.json`: every primitive of every runtime that was found.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Benches {
+    /// The version of this format.
     pub(crate) format: u32,
+    /// By runtime, and then by primitive.
     pub(crate) benches: Vec<Bench>,
 }
 
 /// A primitive of a runtime. It has figures or a reason, never both.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Bench {
+    /// The runtime, `tokio`.
     pub(crate) runtime: String,
     /// As [`Primitive::id`] has it.
     pub(crate) primitive: String,
     /// When, in UTC.
     pub(crate) measured_at: Option<String>,
+    /// Null where there is a reason.
     pub(crate) figures: Option<Figures>,
     /// Why there are none.
     pub(crate) reason: Option<String>,
 }
 
 /// Of one operation, in nanoseconds: over the samples of one process.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Figures {
+    /// The median of an operation.
     pub(crate) median_ns: f64,
+    /// The lower end of its interval.
     pub(crate) ci_low_ns: f64,
+    /// The upper end of it.
     pub(crate) ci_high_ns: f64,
     /// With which probability that interval has the median, by resampling.
     pub(crate) confidence: f64,

@@ -1,7 +1,7 @@
 //! What each metric means to whoever compares: which way it is better, or that it only describes the cell.
 
 /// Which way a figure is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Better {
     More,

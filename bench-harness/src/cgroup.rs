@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What limits the group, and how often it was held back. None is not available, or no limit.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Group {
     /// `v1`, `v2`, or `hybrid` where both are in use.
     #[serde(default)]
@@ -17,8 +18,11 @@ pub(crate) struct Group {
     pub(crate) cpus_v2: Option<f64>,
     /// Periods in which the quota held it back.
     pub(crate) throttled_periods: Option<u64>,
+    /// The most threads of the group.
     pub(crate) pids_max: Option<u64>,
+    /// Threads of the group when this was read.
     pub(crate) pids_now: Option<u64>,
+    /// The most memory of the group.
     pub(crate) memory_max_bytes: Option<u64>,
     /// Processes of the group that the out-of-memory killer has killed.
     pub(crate) oom_kills: Option<u64>,

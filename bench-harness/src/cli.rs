@@ -1,6 +1,7 @@
 //! The command line.
 
 mod compare;
+mod document;
 mod refusal;
 
 use std::net::SocketAddr;
@@ -17,6 +18,7 @@ use crate::predict::{amdahl, little, pipeline, pool};
 use crate::style::Color;
 
 pub(crate) use compare::Compare;
+pub(crate) use document::Document;
 pub(crate) use refusal::{parse, parse_recorded};
 
 /// Runs the same workloads on every execution model, and reports what was measured.
@@ -73,6 +75,11 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Drive any HTTP server with the load client: a closed loop, or an open one with --rate
     Load(Load),
+    /// Print the JSON Schema of a file that this harness writes; without a name, say which there are
+    Schema {
+        /// Which one
+        name: Option<Document>,
+    },
     /// Write a script that completes this command line in a shell to standard output
     Completions {
         /// The shell

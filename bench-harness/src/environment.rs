@@ -8,6 +8,7 @@ use std::time::SystemTime;
 
 use cell_protocol::{Description, REVISION};
 use rustix::process::{Resource, getrlimit, getuid};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,18 +20,22 @@ use crate::place::CpusBy;
 use crate::sample::memory_field;
 
 /// The whole of `run.json`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Run {
+    /// The version of this format.
     pub(crate) format: u32,
     /// As it was typed, without the directory of the executable.
     pub(crate) command: Vec<String>,
+    /// In UTC, by RFC 3339.
     pub(crate) started_at: String,
+    /// Null until the run has ended.
     pub(crate) ended_at: Option<String>,
     /// Some cells are missing: the run was interrupted, or it failed.
     pub(crate) partial: bool,
     /// Why it failed.
     #[serde(default)]
     pub(crate) error: Option<String>,
+    /// Of the order of cells and of the requests.
     pub(crate) seed: u64,
     /// Of each runtime; one number for each of `cpus`.
     pub(crate) workers: Vec<usize>,
@@ -39,7 +44,9 @@ pub(crate) struct Run {
     /// How cells were kept to these.
     #[serde(default)]
     pub(crate) cpus_by: Vec<CpusBy>,
+    /// `quick` or `full`, or `aa`.
     pub(crate) size: String,
+    /// What was run, by name.
     pub(crate) experiments: Vec<String>,
     /// What the values of these experiments were, and of the server that all share.
     #[serde(default)]
@@ -50,6 +57,7 @@ pub(crate) struct Run {
     pub(crate) build: Build,
     pub(crate) machine: Machine,
     pub(crate) noise_before: Noise,
+    /// Null until the run has ended.
     pub(crate) noise_after: Option<Noise>,
     /// What differs by less than this is a tie, where somebody has measured it.
     #[serde(default)]
@@ -64,11 +72,13 @@ pub(crate) struct Run {
 }
 
 /// A later start of the same run: what it found, and what else went on then.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Resumption {
+    /// In UTC, by RFC 3339.
     pub(crate) at: String,
     /// Cells that were finished, and were not measured again.
     pub(crate) cells_kept: u64,
+    /// All cells of the plan.
     pub(crate) cells: u64,
     /// Rows of cells that were cut short, which were measured again.
     pub(crate) rows_dropped: u64,
@@ -76,22 +86,27 @@ pub(crate) struct Resumption {
 }
 
 /// What the harness was built with and from.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Build {
+    /// The git revision.
     pub(crate) revision: String,
     /// Whether the tree had changes, where the run was started in the tree that the harness was built from.
     pub(crate) dirty: Option<bool>,
+    /// What `rustc --version` said.
     pub(crate) rustc: Option<String>,
+    /// Cargo's profile, `release`.
     pub(crate) profile: Option<String>,
     /// The name that git has for `Cargo.lock`.
     pub(crate) lock_hash: Option<String>,
 }
 
 /// What the machine is.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct Machine {
+    /// `kernel.osrelease`.
     pub(crate) kernel: Option<String>,
+    /// The processor's own name.
     pub(crate) cpu: Option<String>,
     /// CPUs that this process may use.
     pub(crate) cpus: Option<usize>,
@@ -99,31 +114,48 @@ pub(crate) struct Machine {
     pub(crate) cpus_online: Option<String>,
     /// CPUs that this process may run on, whatever a quota leaves of them.
     pub(crate) cpus_affinity: Option<u32>,
+    /// `MemTotal`.
     pub(crate) memory_bytes: Option<u64>,
     /// Rounds of the compute kernel in a microsecond of CPU time: by this, durations of computing become rounds.
     pub(crate) rounds_per_us: Option<f64>,
+    /// What sets the frequency of the first CPU.
     pub(crate) governor: Option<String>,
     /// Whether the processor may go above its nominal frequency.
     pub(crate) turbo: Option<bool>,
+    /// What the kernel takes the time from.
     pub(crate) clocksource: Option<String>,
+    /// `always`, `madvise` or `never`.
     pub(crate) transparent_hugepages: Option<String>,
     pub(crate) cgroup: Group,
+    /// `RLIMIT_NOFILE`; null is no limit.
     pub(crate) descriptors_soft: Option<u64>,
+    /// What the soft limit can be raised to; null is no limit.
     pub(crate) descriptors_hard: Option<u64>,
+    /// `RLIMIT_NPROC`; null is no limit.
     pub(crate) processes_soft: Option<u64>,
     /// Whether root ran it, whom `processes_soft` does not bind.
     pub(crate) is_root: Option<bool>,
+    /// `RLIMIT_STACK`; null is no limit.
     pub(crate) stack_soft_bytes: Option<u64>,
+    /// `vm.max_map_count`: the most mappings of a process.
     pub(crate) max_map_count: Option<u64>,
+    /// `kernel.pid_max`: threads have such numbers too.
     pub(crate) pid_max: Option<u64>,
+    /// `kernel.threads-max`.
     pub(crate) threads_max: Option<u64>,
+    /// `net.ipv4.ip_local_port_range`, `32768-60999`.
     pub(crate) port_range: Option<String>,
+    /// `net.core.somaxconn`: the longest accept queue.
     pub(crate) somaxconn: Option<u64>,
+    /// `net.ipv4.tcp_max_syn_backlog`.
     pub(crate) tcp_max_syn_backlog: Option<u64>,
+    /// `vm.overcommit_memory`: 0, 1 or 2.
     pub(crate) overcommit_memory: Option<u64>,
     /// `fs.nr_open`: what the hard limit on descriptors can be raised to.
     pub(crate) nr_open: Option<u64>,
+    /// `kernel.perf_event_paranoid`: who may read counters.
     pub(crate) perf_event_paranoid: Option<i64>,
+    /// `kernel.randomize_va_space`: whether addresses are random.
     pub(crate) randomize_va_space: Option<u64>,
     /// Whether `/proc/slabinfo` can be read.
     pub(crate) slabinfo: Option<bool>,
@@ -134,8 +166,9 @@ pub(crate) struct Machine {
 }
 
 /// What else went on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Noise {
+    /// Tasks that ran or wanted to, over the last minute.
     pub(crate) load_1min: Option<f64>,
     /// Ticks, of 10 ms by default, that the hypervisor gave to others since the start of the machine.
     pub(crate) steal_ticks: Option<u64>,
@@ -143,6 +176,7 @@ pub(crate) struct Noise {
     pub(crate) cpu_ticks: Option<u64>,
     /// Microseconds in which some task waited for a CPU.
     pub(crate) cpu_pressure_us: Option<u64>,
+    /// Periods in which a quota held the control group back.
     pub(crate) throttled_periods: Option<u64>,
 }
 

@@ -7,12 +7,13 @@ use cell_control::QUOTA_PERIOD;
 use clap::ValueEnum;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::exit::{Refused, usage};
 
 /// How a runner is kept to a number of CPUs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CpusBy {
     /// It may run on so many and on no other

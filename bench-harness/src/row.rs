@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use cell_protocol::Histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use statistics::Percentile;
@@ -16,12 +17,17 @@ use crate::format::printable;
 pub(crate) const FORMAT: u32 = 1;
 
 /// One line of `cells.jsonl`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Row {
+    /// The version of this format.
     pub(crate) format: u32,
+    /// The experiment, `capacity.burst`.
     pub(crate) experiment: String,
+    /// The runtime, `tokio`.
     pub(crate) runtime: String,
+    /// The variant, `current-thread`.
     pub(crate) variant: String,
+    /// What distinguishes this cell from the others of the variant and the experiment.
     pub(crate) params: BTreeMap<String, Value>,
     /// From 1.
     pub(crate) repetition: u32,
@@ -34,7 +40,9 @@ pub(crate) struct Row {
     #[serde(default)]
     pub(crate) ends_cell: bool,
     pub(crate) status: Status,
+    /// Why there are no figures, or why they do not count.
     pub(crate) reason: Option<String>,
+    /// The figures by name; their unit is the last word of it.
     pub(crate) metrics: BTreeMap<String, Figure>,
     /// What kept the figure from being larger, for the verdict of a ramp and for a step that was not met.
     pub(crate) limited_by: Option<String>,
@@ -44,6 +52,7 @@ pub(crate) struct Row {
     pub(crate) evidence: BTreeMap<String, Value>,
     /// HDR V2 in base64.
     pub(crate) histograms: BTreeMap<String, String>,
+    /// What was checked of the figures.
     pub(crate) checks: Vec<Check>,
 }
 
@@ -57,7 +66,7 @@ pub(crate) struct CellId {
 }
 
 /// Whether a row's figures may be used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Status {
     /// They may.
@@ -75,16 +84,18 @@ pub(crate) enum Status {
 }
 
 /// One audit: two things that come from different places and must agree.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Check {
+    /// What is compared, `completed_on_both_sides`.
     pub(crate) name: String,
+    /// Whether the value keeps to the limit.
     pub(crate) ok: bool,
     pub(crate) value: Figure,
     pub(crate) limit: Figure,
 }
 
 /// A finite number: an undefined one cannot be made, so that none reaches a file.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, JsonSchema)]
 pub(crate) struct Figure(f64);
 
 /// What a cell that was measured gives to its row.

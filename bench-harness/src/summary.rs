@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use statistics::{Interval, Level, Sample, median_interval};
@@ -50,27 +51,36 @@ pub(crate) struct Spread {
 const COVERAGE: Level = Level::P90;
 
 /// One entry of `summary.json`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Entry {
+    /// The experiment, `capacity.burst`.
     experiment: String,
+    /// The runtime, `tokio`.
     runtime: String,
+    /// The variant, `current-thread`.
     variant: String,
+    /// What distinguishes this cell from the others of the variant and the experiment.
     params: BTreeMap<String, Value>,
     /// Null where the cell has no figures.
     metric: Option<String>,
+    /// Over the repetitions.
     median: Option<Figure>,
     /// The interval of the median, by order statistics; null where n is 1 and the figure is no slope.
     ci_low: Option<Figure>,
+    /// The upper end of that interval.
     ci_high: Option<Figure>,
     /// Whether it is that of a fitted line, whose slope the figure is, and not over repetitions: so where n is 1.
     ci_of_fit: bool,
     /// With which probability that interval covers the true median: less than 0.9 where n is below 5.
     coverage: Option<f64>,
+    /// The smallest repetition.
     min: Option<Figure>,
+    /// The largest repetition.
     max: Option<Figure>,
     /// Repetitions with a figure. 1 says nothing of the spread.
     n: u32,
     status: Status,
+    /// Why there are no figures, or why they do not count.
     reason: Option<String>,
     /// Where repetitions ended by several limits, each with how many it ended.
     limited_by: Option<String>,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{
     Binomial, Bootstrap, Interval, Level, Ratio, Sample, StatisticsError, distance, median_interval,
@@ -37,8 +38,9 @@ pub(crate) struct Figures {
 type Pairs = BTreeMap<u32, BTreeMap<Side, Vec<f64>>>;
 
 /// What came of it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Judgement {
+    /// Each metric of each cell.
     pub(crate) metrics: Vec<Judged>,
     /// What could not be judged.
     pub(crate) left_out: Vec<LeftOut>,
@@ -47,10 +49,13 @@ pub(crate) struct Judgement {
 }
 
 /// One metric of one cell.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Judged {
+    /// Which cell, by its name in the experiments.
     pub(crate) cell: String,
+    /// Which metric.
     pub(crate) metric: String,
+    /// Of all runs of side A.
     pub(crate) median: f64,
     /// Pairs of which all runs have a figure.
     pub(crate) pairs: u32,
@@ -60,7 +65,9 @@ pub(crate) struct Judged {
     pub(crate) ratios: Vec<Shown>,
     /// How far from 1 the ratios of equals are, at most: of `floor_share` of them, with this confidence.
     pub(crate) floor: f64,
+    /// See `floor`.
     pub(crate) floor_share: f64,
+    /// See `floor`.
     pub(crate) floor_confidence: f64,
     /// Pairs whose interval leaves out 1. Null where the runs are too few for an interval.
     pub(crate) false_alarms: Option<u32>,
@@ -68,14 +75,16 @@ pub(crate) struct Judged {
     pub(crate) false_alarms_most: u32,
     /// The probability of so many or more, where each pair has one with the probability that its interval leaves.
     pub(crate) false_alarms_p_value: Option<f64>,
+    /// Null where nothing was planted.
     pub(crate) planted: Option<PlantedFound>,
 }
 
 /// What became of the planted slowdown.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct PlantedFound {
     /// Planted over A: the median of the pairs' ratios, with the interval of order statistics.
     pub(crate) ratio: Shown,
+    /// Pairs of which all runs of A and of the planted side have a figure.
     pub(crate) pairs: u32,
     /// Pairs whose interval leaves out 1. Null where the runs are too few for an interval.
     pub(crate) found: Option<u32>,
@@ -84,19 +93,26 @@ pub(crate) struct PlantedFound {
 }
 
 /// A ratio and its interval, with what that covers; null where the runs or the pairs are too few for one.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Shown {
+    /// The ratio.
     pub(crate) value: f64,
+    /// The lower end of its interval.
     pub(crate) low: Option<f64>,
+    /// The upper end of it.
     pub(crate) high: Option<f64>,
+    /// With which probability the interval has the true ratio.
     pub(crate) coverage: Option<f64>,
 }
 
 /// A metric that could not be judged.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct LeftOut {
+    /// Which cell, by its name in the experiments.
     pub(crate) cell: String,
+    /// Which metric.
     pub(crate) metric: String,
+    /// Why.
     pub(crate) reason: String,
 }
 

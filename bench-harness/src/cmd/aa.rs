@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use cell_protocol::Ability;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use workload::Plan;
@@ -33,14 +34,21 @@ use crate::store;
 const RUNS_MOST: u32 = 1_000;
 
 /// The whole of `aa.json`.
-#[derive(Serialize)]
-struct Written<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Written<'a> {
+    /// The version of this format.
     format: u32,
+    /// The runtime, `tokio`.
     runtime: &'a str,
+    /// The variant, `current-thread`.
     variant: &'a str,
+    /// How many times the cell was compared with itself.
     pairs: u32,
+    /// Runs of each side of a pair.
     repetitions: u32,
+    /// What the interval of a ratio is to cover.
     coverage: f64,
+    /// By what factor the third side's plan is longer; null where there is none.
     planted: Option<f64>,
     noise_floor: NoiseFloor,
     #[serde(flatten)]

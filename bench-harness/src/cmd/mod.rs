@@ -12,6 +12,7 @@ mod predict;
 mod report;
 mod resume;
 mod run;
+mod schema;
 mod serve;
 mod session;
 mod verify;
@@ -36,6 +37,7 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         Command::Compare(arguments) => compare::run(&cli, arguments),
         Command::Predict(arguments) => predict::run(&cli, arguments),
         Command::Load(arguments) => load::run(&cli, arguments),
+        Command::Schema { name } => schema::run(&cli, *name),
         Command::Completions { shell } => completions::run(*shell),
         Command::LoadShard { first } => {
             measure::shard(if *first { Priority::First } else { Priority::Usual })

@@ -3,16 +3,20 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::environment::Run;
 
 /// One thing that is not alike in two runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Difference {
+    /// What is not alike.
     pub(crate) what: String,
+    /// What A says of it.
     pub(crate) a: String,
+    /// What B says of it.
     pub(crate) b: String,
 }
 

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::{Bootstrap, Level, RUNS_LEAST, Sample, StatisticsError, distance};
 
 use crate::better::Better;
 
 /// What became of a figure from the first run to the second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Verdict {
     /// It is worse by more than the threshold, and the interval of the ratio leaves out 1.

@@ -10,6 +10,7 @@ mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use statistics::distance;
@@ -40,8 +41,9 @@ pub(crate) struct Side {
 }
 
 /// What came of comparing two runs, the first being what the second is held against.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Comparison {
+    /// The version of this format.
     pub(crate) format: u32,
     pub(crate) a: About,
     pub(crate) b: About,
@@ -54,59 +56,81 @@ pub(crate) struct Comparison {
     pub(crate) figures: Vec<Compared>,
     /// Cells that one of the runs has alone.
     pub(crate) only_in_a: Vec<String>,
+    /// And those that the other one has alone.
     pub(crate) only_in_b: Vec<String>,
 }
 
 /// Which run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct About {
+    /// As it was named on the command line.
     pub(crate) name: String,
+    /// In UTC, by RFC 3339.
     pub(crate) started_at: String,
+    /// `quick` or `full`, or `aa`.
     pub(crate) size: String,
+    /// The git revision of its harness.
     pub(crate) revision: String,
 }
 
 /// How many figures got which verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct Counts {
+    /// Cells that both runs have.
     pub(crate) cells: usize,
+    /// Figures that are worse by more than the threshold; and so on, as the verdicts have it.
     pub(crate) regressed: usize,
+    /// Those that are better, likewise.
     pub(crate) improved: usize,
+    /// Those that cannot be compared.
     pub(crate) incomparable: usize,
+    /// Those of which repetitions are too few to tell.
     pub(crate) inconclusive: usize,
+    /// Those in which no difference is told.
     pub(crate) unchanged: usize,
     /// Those that have an interval, so that a difference can be told.
     pub(crate) judged: usize,
 }
 
 /// One figure of one cell in both runs; or a cell whose statuses leave no figures to compare.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Compared {
     pub(crate) verdict: Verdict,
+    /// The experiment, `capacity.burst`.
     pub(crate) experiment: String,
+    /// The runtime, `tokio`.
     pub(crate) runtime: String,
+    /// The variant, `current-thread`.
     pub(crate) variant: String,
     #[serde(skip)]
     pub(crate) label: String,
+    /// What distinguishes this cell from the others of the variant and the experiment.
     pub(crate) params: BTreeMap<String, Value>,
     pub(crate) status_a: Status,
     pub(crate) status_b: Status,
     /// None where a status leaves no figure of the cell to compare.
     pub(crate) metric: Option<String>,
+    /// Which way the metric is better.
     pub(crate) better: Option<Better>,
-    /// The medians.
+    /// The median of A.
     pub(crate) a: Option<Figure>,
+    /// The median of B.
     pub(crate) b: Option<Figure>,
+    /// Repetitions of A with a figure.
     pub(crate) n_a: usize,
+    /// Repetitions of B with a figure.
     pub(crate) n_b: usize,
     /// B over A, and the interval of that.
     pub(crate) ratio: Option<Figure>,
+    /// The lower end of the interval of the ratio.
     pub(crate) low: Option<Figure>,
+    /// The upper end of it.
     pub(crate) high: Option<Figure>,
     /// How far from 1 the ratio must be to be called a difference: 0.02 is 2 %.
     pub(crate) threshold: Option<f64>,
     /// How many repetitions of each side would tell.
     pub(crate) repetitions_wanted: Option<u32>,
+    /// Why the verdict is what it is, where it does not follow from the figures.
     pub(crate) reason: Option<String>,
 }
 

@@ -16,6 +16,7 @@ mod memory;
 mod quota;
 mod ramps;
 mod resume;
+mod schema;
 mod throughput;
 
 const HARNESS: &str = env!("CARGO_BIN_EXE_bench-harness");

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The one line that `runtime-x describe` prints. `--variant NAME` adds a variant that is not listed,
 /// such as `pool=50`, and `--workers N` says for how many workers the limits are.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Description {
     /// The version of the protocol, [`PROTOCOL`](crate::PROTOCOL).
     pub protocol: u32,
@@ -30,6 +31,7 @@ pub struct Description {
 
 /// One configuration of a runtime.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VariantDescription {
     /// The name, `current-thread`.
     pub name: String,
@@ -51,6 +53,7 @@ pub struct VariantDescription {
 
 /// Something that a runtime may or may not be able to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Ability {
     /// Carry out requests dispatched in process.
@@ -79,6 +82,7 @@ impl fmt::Display for Ability {
 
 /// An ability that a runtime or a variant does not have, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Refusal {
     /// What is refused.
     pub ability: Ability,
