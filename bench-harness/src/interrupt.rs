@@ -35,7 +35,11 @@ impl Interrupt {
                         cell_control::kill_every_cell();
                         process::exit(130);
                     }
-                    tell(format_args!("interrupted: ending the cell that runs; once more ends at once"));
+                    // From a thread of its own: where standard error takes nothing, the next signal is heard all the same.
+                    let told = thread::Builder::new().name("told".into()).spawn(|| {
+                        tell(format_args!("interrupted: ending what runs; once more ends at once"));
+                    });
+                    drop(told);
                 }
             })
             .context("cannot start the thread that listens for signals")?;

@@ -64,7 +64,7 @@ struct Arm {
     bench: Bench,
 }
 
-pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
+pub(super) fn run(cli: &Cli, arguments: &Arguments, interrupt: &Interrupt) -> anyhow::Result<Ending> {
     let mut values = Values::load(arguments.values.experiments_file.as_deref(), Size::Quick)?;
     values.aa.pairs = arguments.pairs.unwrap_or(values.aa.pairs);
     values.aa.repetitions = arguments.repetitions.unwrap_or(values.aa.repetitions);
@@ -87,12 +87,13 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         return Err(usage(format!("{} cannot be measured in process: {reason}", contestant.label)));
     }
     let machine = Machine::read();
-    if arguments.strict {
-        doctor::refuse_if_busy(&machine)?;
+    let busy = if arguments.strict { doctor::refuse_if_busy(&machine, interrupt) } else { Ok(()) };
+    if interrupt.is_raised() {
+        return Ok(Ending::Interrupted);
     }
+    busy?;
     let seed = arguments.seed.unwrap_or_else(seed_from_the_clock);
     let rule = rule(&values, arguments.plant, seed);
-    let interrupt = Interrupt::install()?;
     let bench = Bench {
         values,
         floor: field.floor(),
@@ -119,7 +120,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         machine,
         noise_floor: None,
     };
-    let mut session = Session::open(opening.record(), arguments.out.as_deref(), &slug, interrupt)?;
+    let mut session = Session::open(opening.record(), arguments.out.as_deref(), &slug, interrupt.clone())?;
     let expected = turns
         .iter()
         .map(|(arm, _)| estimate::cell(&arm.bench.values, &arm.bench.machine, &cell(&contestant, 1)));

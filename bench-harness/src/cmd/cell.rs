@@ -18,7 +18,7 @@ use crate::quota;
 use crate::report::cells;
 use crate::row::{Row, Status};
 
-pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
+pub(super) fn run(cli: &Cli, arguments: &Arguments, interrupt: &Interrupt) -> anyhow::Result<Ending> {
     let [experiment] = Experiment::select(std::slice::from_ref(&arguments.experiment))?[..] else {
         let of = |experiment: Experiment| experiment.name();
         let known = Experiment::ALL.map(of).join(", ");
@@ -50,7 +50,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         machine: machine.limits(),
         rounds_per_us: machine.rounds_per_us,
         groups,
-        interrupt: Interrupt::install()?,
+        interrupt: interrupt.clone(),
     };
     if cli.format == Format::Csv {
         output::print(&cells::header())?;

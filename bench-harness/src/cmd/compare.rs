@@ -7,10 +7,11 @@ use crate::baseline::Baselines;
 use crate::cli::{Cli, Compare as Arguments};
 use crate::compare::{self, Comparison, Floors, Side};
 use crate::exit::{Ending, Incomparable, Regression, usage};
+use crate::interrupt::Interrupt;
 use crate::output::Forms;
 use crate::store;
 
-pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
+pub(super) fn run(cli: &Cli, arguments: &Arguments, interrupt: &Interrupt) -> anyhow::Result<Ending> {
     let (a, b) = match (&arguments.baseline, &arguments.runs[..]) {
         (None, [a, b]) => (side(a)?, side(b)?),
         (Some(name), [b]) => {
@@ -22,6 +23,9 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     };
     let given = arguments.noise.as_deref().map(NoiseFloor::read).transpose()?;
     let floors = Floors::of(given, [&a.run, &b.run]);
+    if interrupt.is_raised() {
+        return Ok(Ending::Interrupted);
+    }
     let asked = Asked {
         html: arguments.html.as_deref(),
         anyway: arguments.anyway,

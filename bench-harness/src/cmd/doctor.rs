@@ -9,18 +9,20 @@ use crate::doctor::{self, Examination, NoiseNow};
 use crate::environment::Machine;
 use crate::exit::Ending;
 use crate::format::{count, ns};
+use crate::interrupt::Interrupt;
 use crate::output::Forms;
 use crate::table::Table;
 
-pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
-    let found = doctor::examine(&Machine::read(), arguments.duration)?;
+pub(super) fn run(cli: &Cli, arguments: &Arguments, interrupt: &Interrupt) -> anyhow::Result<Ending> {
+    let found = doctor::examine(&Machine::read(), arguments.duration, interrupt)?;
     Forms {
         text: &|_| text(&found),
         csv: &|| table(&found).csv(),
         json: &|| serde_json::to_string_pretty(&found),
     }
     .print(cli)?;
-    if arguments.strict {
+    // What was heard so far is told, and judged by nobody.
+    if arguments.strict && !interrupt.is_raised() {
         doctor::refuse(&found.busy)?;
     }
     Ok(Ending::Done)

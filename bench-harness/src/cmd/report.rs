@@ -8,6 +8,7 @@ use crate::cli::Cli;
 use crate::environment::Run;
 use crate::exit::Ending;
 use crate::format::printable;
+use crate::interrupt::Interrupt;
 use crate::output::{self, Forms};
 use crate::report::{self, Data};
 use crate::row::Row;
@@ -15,14 +16,24 @@ use crate::store;
 use crate::style::Style;
 use crate::summary::{self, Entry, Group};
 
-pub(super) fn run(cli: &Cli, directory: &Path, benches: Option<&Path>) -> anyhow::Result<Ending> {
+pub(super) fn run(
+    cli: &Cli,
+    directory: &Path,
+    benches: Option<&Path>,
+    interrupt: &Interrupt,
+) -> anyhow::Result<Ending> {
     if let Some(criterion) = benches {
         let benches = Benches::collect(criterion)?;
         // Only a run's directory gains a file.
         store::read(directory)?;
         store::write_benches(directory, &benches)?;
     }
-    write_and_print(cli, directory)?;
+    let parts = Parts::read(directory)?;
+    // The files are written all together, or left as they are.
+    if interrupt.is_raised() {
+        return Ok(Ending::Interrupted);
+    }
+    parts.write_and_print(cli, directory)?;
     Ok(Ending::Done)
 }
 
@@ -35,36 +46,47 @@ pub(super) struct Parts {
 }
 
 impl Parts {
+    fn read(directory: &Path) -> anyhow::Result<Parts> {
+        let (run, rows) = store::read(directory)?;
+        let groups = summary::groups(&run, &rows);
+        Ok(Parts { run, rows, groups, benches: store::read_benches(directory)? })
+    }
+
     fn data(&self) -> Data<'_> {
         Data { run: &self.run, rows: &self.rows, groups: &self.groups, benches: self.benches.as_ref() }
     }
+
+    /// Writes `summary.json`, `cells.csv`, `report.md` and `report.html`.
+    fn write(&self, directory: &Path) -> anyhow::Result<()> {
+        store::write_json(directory, "summary.json", &summary::entries(&self.groups))?;
+        store::write(directory, "cells.csv", &report::csv(&self.rows, &self.groups))?;
+        store::write(directory, "report.md", &report::markdown(&self.data()))?;
+        store::write(directory, "report.html", &report::html(&self.data()))
+    }
+
+    fn write_and_print(&self, cli: &Cli, directory: &Path) -> anyhow::Result<()> {
+        self.write(directory)?;
+        let entries = summary::entries(&self.groups);
+        for warning in report::warnings(&self.run, &self.groups) {
+            output::tell(format_args!("warning: {warning}"));
+        }
+        Forms {
+            text: &|style| text(directory, &self.data(), style),
+            csv: &|| Entry::table(&entries).csv(),
+            json: &|| serde_json::to_string_pretty(&entries),
+        }
+        .print(cli)
+    }
 }
 
-/// Writes `summary.json`, `cells.csv`, `report.md` and `report.html`, and hands back what they were made from.
-pub(super) fn write(directory: &Path) -> anyhow::Result<Parts> {
-    let (run, rows) = store::read(directory)?;
-    let groups = summary::groups(&run, &rows);
-    let parts = Parts { run, rows, groups, benches: store::read_benches(directory)? };
-    store::write_json(directory, "summary.json", &summary::entries(&parts.groups))?;
-    store::write(directory, "cells.csv", &report::csv(&parts.rows, &parts.groups))?;
-    store::write(directory, "report.md", &report::markdown(&parts.data()))?;
-    store::write(directory, "report.html", &report::html(&parts.data()))?;
-    Ok(parts)
+/// Writes the reports of a run that has ended.
+pub(super) fn write(directory: &Path) -> anyhow::Result<()> {
+    Parts::read(directory)?.write(directory)
 }
 
-/// Writes them, and prints the comparison in the format that was asked for.
+/// Writes them, and prints the tables in the format that was asked for.
 pub(super) fn write_and_print(cli: &Cli, directory: &Path) -> anyhow::Result<()> {
-    let parts = write(directory)?;
-    let entries = summary::entries(&parts.groups);
-    for warning in report::warnings(&parts.run, &parts.groups) {
-        output::tell(format_args!("warning: {warning}"));
-    }
-    Forms {
-        text: &|style| text(directory, &parts.data(), style),
-        csv: &|| Entry::table(&entries).csv(),
-        json: &|| serde_json::to_string_pretty(&entries),
-    }
-    .print(cli)
+    Parts::read(directory)?.write_and_print(cli, directory)
 }
 
 fn text(directory: &Path, data: &Data<'_>, style: Style) -> String {

@@ -26,7 +26,7 @@ use crate::progress::Progress;
 use crate::quota;
 use crate::table::Table;
 
-pub(super) fn run(cli: &Cli, given: &Arguments) -> anyhow::Result<Ending> {
+pub(super) fn run(cli: &Cli, given: &Arguments, interrupt: &Interrupt) -> anyhow::Result<Ending> {
     let begun = given.resume.as_deref().map(Begun::read).transpose()?;
     let arguments = begun.as_ref().map_or(given, |begun| &begun.arguments);
     let runners = cli.runners.as_deref().or_else(|| begun.as_ref()?.runners.as_deref());
@@ -57,7 +57,7 @@ pub(super) fn run(cli: &Cli, given: &Arguments) -> anyhow::Result<Ending> {
     let rounds_per_us =
         begun.as_ref().map_or(machine.rounds_per_us, |begun| begun.record.machine.rounds_per_us);
     let is_strict = given.strict || arguments.strict;
-    let busy = if is_strict && !given.dry_run { doctor::refuse_if_busy(&machine) } else { Ok(()) };
+    let busy = if is_strict && !given.dry_run { doctor::refuse_if_busy(&machine, interrupt) } else { Ok(()) };
     let names: Vec<&str> = experiments.iter().map(|experiment| experiment.name()).collect();
     let opening = Opening {
         size: size.name(),
@@ -93,8 +93,10 @@ pub(super) fn run(cli: &Cli, given: &Arguments) -> anyhow::Result<Ending> {
     }
     let baselines = baseline::Plan::of(arguments)?;
     let groups = quota::prepare(&places)?.map(Rc::new);
+    if interrupt.is_raised() {
+        return Ok(Ending::Interrupted);
+    }
     busy?;
-    let interrupt = Interrupt::install()?;
     let mut session = match &begun {
         Some(begun) => {
             let record = begun.record_resumed(&finished, cells.len());
@@ -114,7 +116,16 @@ pub(super) fn run(cli: &Cli, given: &Arguments) -> anyhow::Result<Ending> {
         let _first = ceiling.set(Ok(per_s));
     }
     let floor = field.floor();
-    let bench = Bench { values, floor, ceiling, seed, machine: limits, rounds_per_us, groups, interrupt };
+    let bench = Bench {
+        values,
+        floor,
+        ceiling,
+        seed,
+        machine: limits,
+        rounds_per_us,
+        groups,
+        interrupt: interrupt.clone(),
+    };
     let mut progress = Progress::new(left.len(), estimates.iter().sum(), !given.no_progress);
     let outcome = measure(&bench, &left, &mut session, &mut progress);
     progress.finish();

@@ -8,12 +8,13 @@ use crate::cli::{Cli, Verify as Arguments};
 use crate::contestant::{Contestant, Field};
 use crate::exit::{Ending, Unverified, usage};
 use crate::format::printable;
+use crate::interrupt::Interrupt;
 use crate::output::{self, Forms};
 use crate::place::Place;
 use crate::suggest;
 use crate::table::Table;
 
-pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
+pub(super) fn run(cli: &Cli, arguments: &Arguments, interrupt: &Interrupt) -> anyhow::Result<Ending> {
     let known = || CHECKS.iter().map(|check| check.name);
     if let Some(wrong) = arguments.checks.iter().find(|name| !known().any(|check| check == name.as_str())) {
         return Err(usage(format!("unknown check {wrong:?}; {}", suggest::hint(wrong, known()))));
@@ -28,13 +29,19 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
             parallel: usize::from(arguments.parallel),
             variants,
             checks: arguments.checks.clone(),
+            stop: Some(interrupt.flag()),
         };
         let watch = |result: &CheckResult| {
             if !arguments.no_progress {
                 output::tell(format_args!("{result}"));
             }
         };
-        results.extend(conformance::run(&runner, &options, &watch).map_err(anyhow::Error::msg)?);
+        let made = conformance::run(&runner, &options, &watch);
+        if interrupt.is_raised() {
+            results.extend(made.unwrap_or_default());
+            break;
+        }
+        results.extend(made.map_err(anyhow::Error::msg)?);
     }
     Forms {
         text: &|_| text(&results),
@@ -42,6 +49,9 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         json: &|| serde_json::to_string_pretty(&json(&results)),
     }
     .print(cli)?;
+    if interrupt.is_raised() {
+        return Ok(Ending::Interrupted);
+    }
     match results.iter().filter(|result| result.failed()).count() {
         0 => Ok(Ending::Done),
         failed => Err(Unverified(format!("{failed} of {} checks failed", results.len())).into()),

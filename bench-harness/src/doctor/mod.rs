@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::environment::Machine;
 use crate::exit::Refused;
+use crate::interrupt::Interrupt;
 
 pub(crate) use limits::Limit;
 pub(crate) use noise::{NoiseNow, STEAL_SHARE_MOST, is_loaded};
@@ -27,9 +28,13 @@ pub(crate) struct Examination {
 /// How long `run --strict` listens before it measures.
 const LISTEN: Duration = Duration::from_secs(2);
 
-/// Reads the limits of a machine, and listens to its noise for so long.
-pub(crate) fn examine(machine: &Machine, duration: Duration) -> io::Result<Examination> {
-    let noise = NoiseNow::listen(duration)?;
+/// Reads the limits of a machine, and listens to its noise for so long, or until it is interrupted.
+pub(crate) fn examine(
+    machine: &Machine,
+    duration: Duration,
+    interrupt: &Interrupt,
+) -> io::Result<Examination> {
+    let noise = NoiseNow::listen(duration, interrupt)?;
     let busy = noise.reasons(machine.cpus);
     let mut limits = limits::of(machine);
     limits.push(quota::of(&crate::quota::find(1)));
@@ -37,8 +42,8 @@ pub(crate) fn examine(machine: &Machine, duration: Duration) -> io::Result<Exami
 }
 
 /// Listens to the machine, and refuses to go on where it is busy.
-pub(crate) fn refuse_if_busy(machine: &Machine) -> anyhow::Result<()> {
-    refuse(&NoiseNow::listen(LISTEN)?.reasons(machine.cpus))
+pub(crate) fn refuse_if_busy(machine: &Machine, interrupt: &Interrupt) -> anyhow::Result<()> {
+    refuse(&NoiseNow::listen(LISTEN, interrupt)?.reasons(machine.cpus))
 }
 
 /// Refuses where there is a reason to.

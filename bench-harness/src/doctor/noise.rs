@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use load_driver::hiccup::HiccupMeter;
@@ -12,6 +11,7 @@ use statistics::Percentile;
 
 use crate::cpu_time::CpuTimes;
 use crate::environment::Noise;
+use crate::interrupt::Interrupt;
 use crate::percentile::percentile_ns;
 
 /// What was heard in a short while. None is not available, or not supported by so few samples.
@@ -55,11 +55,11 @@ pub(crate) fn is_loaded(load_1min: f64, cpus: usize) -> bool {
 }
 
 impl NoiseNow {
-    /// Listens for so long: a meter that sleeps and notes how late it wakes, and counters before and after.
-    pub(crate) fn listen(duration: Duration) -> io::Result<NoiseNow> {
+    /// Listens for so long, or until it is interrupted: a meter that sleeps and notes how late it wakes, and counters before and after.
+    pub(crate) fn listen(duration: Duration, interrupt: &Interrupt) -> io::Result<NoiseNow> {
         let (noise_before, times_before, begin) = (Noise::read(), CpuTimes::read(), Instant::now());
         let meter = HiccupMeter::start(&[], Priority::Usual)?;
-        thread::sleep(duration);
+        interrupt.sleep_until(begin + duration);
         let hiccups = meter.stop();
         let (noise, times, elapsed) = (Noise::read(), CpuTimes::read(), begin.elapsed());
         let mut now = NoiseNow {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn listening_hears_this_machine() {
-        let heard = NoiseNow::listen(Duration::from_millis(200)).unwrap();
+        let heard = NoiseNow::listen(Duration::from_millis(200), &Interrupt::default()).unwrap();
         assert!((200_000_000..5_000_000_000).contains(&heard.duration_ns), "{heard:?}");
         // Some 200 ticks of the meter are enough for a median, and not for p99.
         assert!(heard.lateness_p50_ns <= heard.lateness_max_ns && heard.lateness_max_ns.is_some());

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::fs;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use cell_control::describe;
+use cell_control::{describe, kill_every_cell};
 use cell_protocol::{Description, VariantDescription};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -29,17 +30,22 @@ pub struct Options {
     pub variants: Vec<String>,
     /// The names of the checks to make; empty for all.
     pub checks: Vec<String>,
+    /// Ends the suite when it is raised: no check begins any more, and those that are being made are cut short.
+    pub stop: Option<Arc<AtomicBool>>,
 }
+
+/// How often it is looked whether the suite is to end.
+const GLANCE: Duration = Duration::from_millis(20);
 
 impl Default for Options {
     /// 2 workers, 16 checks at one time, every variant and every check.
     fn default() -> Options {
-        Options { workers: 2, parallel: 16, variants: Vec::new(), checks: Vec::new() }
+        Options { workers: 2, parallel: 16, variants: Vec::new(), checks: Vec::new(), stop: None }
     }
 }
 
 /// Runs the checks. `watch` is given each result as it comes; together they come back in the order of
-/// the variants and of [`CHECKS`].
+/// the variants and of [`CHECKS`]; of a suite that was told to stop, those that were made.
 ///
 /// The process's soft limit of descriptors is raised to its hard one: a thousand connections need it.
 ///
@@ -67,16 +73,27 @@ pub fn run(
     let queue: Mutex<VecDeque<_>> = Mutex::new(queue.into_iter().enumerate().collect());
     let next = || queue.lock().expect("taking from a queue does not panic").pop_front();
     let results = Mutex::new(Vec::new());
+    let is_stopped = || options.stop.as_ref().is_some_and(|stop| stop.load(Ordering::SeqCst));
     thread::scope(|scope| {
-        for _ in 0..options.parallel.max(1) {
-            scope.spawn(|| {
-                // A thread takes a check from beginning to end: a runner dies with the thread that started it.
-                while let Some((index, (subject, check))) = next() {
-                    let result = make(&subject, check);
-                    watch(&result);
-                    results.lock().expect("adding to a list does not panic").push((index, result));
+        let work = || {
+            // A thread takes a check from beginning to end: a runner dies with the thread that started it.
+            while let Some((index, (subject, check))) = next().filter(|_| !is_stopped()) {
+                let result = make(&subject, check);
+                // What fails when the suite is told to stop may have failed for that reason.
+                if result.failed() && is_stopped() {
+                    return;
                 }
-            });
+                watch(&result);
+                results.lock().expect("adding to a list does not panic").push((index, result));
+            }
+        };
+        let workers: Vec<_> = (0..options.parallel.max(1)).map(|_| scope.spawn(work)).collect();
+        // A check may start one runner after another.
+        while options.stop.is_some() && workers.iter().any(|worker| !worker.is_finished()) {
+            if is_stopped() {
+                kill_every_cell();
+            }
+            thread::sleep(GLANCE);
         }
     });
     let mut results = results.into_inner().expect("adding to a list does not panic");
