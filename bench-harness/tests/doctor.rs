@@ -48,7 +48,7 @@ impl Drop for Busy {
 
 #[test]
 fn limits_and_noise_are_told() {
-    let output = harness(&["doctor", "--format", "json", "--duration", "200ms"]);
+    let output = harness(&["doctor", "--format", "json", "--duration", "1s"]);
     assert_eq!(output.status.code(), Some(0));
     let found = json(&output);
     let limits = found["limits"].as_array().expect("limits");
