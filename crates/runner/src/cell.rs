@@ -128,8 +128,8 @@ fn config(spec: &CellSpec) -> RuntimeConfig {
         Task::Arrivals(task) => task.queue_capacity,
         Task::Stages(task) => task.queue_capacity,
         Task::Serve(task) => task.queue_capacity,
-        // The pipeline has queues of its own, and a pool gets at most what they let through.
-        Task::Pipeline(task) => task.pipeline.in_flight_max,
+        // The pipeline has queues of its own. A pool gets at most what they let through, or whoever works at a stage.
+        Task::Pipeline(task) => task.pipeline.in_flight_max.max(task.pipeline.workers_total()),
     };
     let CellSpec { workers, offload_threads, .. } = *spec;
     RuntimeConfig { workers, queue_capacity, offload_threads }

@@ -71,6 +71,17 @@ pub struct ImageBytes {
 }
 
 impl PipelineSpec {
+    /// How many work at all stages, taken together.
+    #[must_use]
+    pub fn workers_total(&self) -> usize {
+        let detectors = match self.detector {
+            Detector::Device { devices } => devices,
+            Detector::Cpu { workers } => workers,
+        };
+        let Workers { fetch, decode, post } = self.workers;
+        [fetch, decode, detectors, post].into_iter().fold(0, usize::saturating_add)
+    }
+
     /// The study's pipeline on so many cores, with the policy of one image a batch: 16 fetch, one decodes and one renders
     /// for each core, and images are 1920 x 1080 pixels of 3 bytes.
     #[must_use]
