@@ -10,21 +10,29 @@ use std::thread;
 use conformance::{CHECKS, CheckResult, Options, Verdict, run};
 
 /// A mutant, the checks that must find its fault, and one beside them that must not.
-const MUTANTS: [(&str, &[&str], &str); 22] = [
+const MUTANTS: [(&str, &[&str], &str); 23] = [
     (
         "skips-wait",
         &[
             "waits-take-their-time",
             "answers-plans",
             "pipeline-loses-nothing",
+            "pipeline-uses-its-devices",
             "pipeline-keeps-order",
             "pipeline-counts-what-is-stuck",
         ],
         "checksums-are-right",
     ),
+    ("waits-one-by-one", &["pipeline-uses-its-devices"], "checksums-are-right"),
     (
         "skips-compute",
-        &["compute-burns-cpu", "checksums-are-right", "answers-plans", "pipeline-loses-nothing"],
+        &[
+            "compute-burns-cpu",
+            "checksums-are-right",
+            "answers-plans",
+            "pipeline-loses-nothing",
+            "pipeline-detects-on-the-cores",
+        ],
         "waits-take-their-time",
     ),
     (

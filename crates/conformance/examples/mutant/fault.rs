@@ -7,6 +7,8 @@ pub(crate) enum Fault {
     None,
     /// A wait is counted and not waited.
     SkipsWait,
+    /// A wait begins when the one before it is over, whoever waits.
+    WaitsOneByOne,
     /// A compute step does one round of its many.
     SkipsCompute,
     /// Every tenth request is dropped without a word.
@@ -52,9 +54,10 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 23] = [
+    pub(crate) const ALL: [Fault; 24] = [
         Fault::None,
         Fault::SkipsWait,
+        Fault::WaitsOneByOne,
         Fault::SkipsCompute,
         Fault::LosesRequests,
         Fault::LiesAboutChecksum,
@@ -82,6 +85,7 @@ impl Fault {
         match self {
             Fault::None => "none",
             Fault::SkipsWait => "skips-wait",
+            Fault::WaitsOneByOne => "waits-one-by-one",
             Fault::SkipsCompute => "skips-compute",
             Fault::LosesRequests => "loses-requests",
             Fault::LiesAboutChecksum => "lies-about-checksum",

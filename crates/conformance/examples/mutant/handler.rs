@@ -1,5 +1,6 @@
 //! One request: the loop of any handler, with the faults that a handler can have.
 
+use std::sync::Mutex;
 use std::thread;
 
 use execution_model::{
@@ -8,6 +9,8 @@ use execution_model::{
 
 use crate::fault::Fault;
 use crate::runtime::Mutant;
+
+static ONE_WAITS: Mutex<()> = Mutex::new(());
 
 /// Carries out a job on this thread, faults included.
 pub(crate) fn handle(job: &Job, fault: Fault) -> Result<Answer, Panicked> {
@@ -25,6 +28,7 @@ fn steps(job: &Job, fault: Fault) -> Answer {
     for step in job.plan.steps() {
         match *step {
             Step::Wait(duration) => {
+                let _others_wait = (fault == Fault::WaitsOneByOne).then(|| ONE_WAITS.lock());
                 if fault != Fault::SkipsWait {
                     thread::sleep(duration);
                 }

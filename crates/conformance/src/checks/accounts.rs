@@ -115,38 +115,39 @@ pub(crate) fn compute_burns_cpu(subject: &Subject<'_>) -> Seen {
     let requests = 20;
     let rounds = subject.calibration.rounds(Duration::from_millis(5));
     let plan = plan(&format!("compute={rounds}"));
-    let in_process = expect_cpu(subject, "in process", requests * rounds, || {
+    let in_process = expect_cpu(subject, "in process", || {
         let result = subject.offer(burst(&plan, requests))?;
-        Ok(Duration::from_nanos(result.usage.cpu_ns()))
+        Ok((Duration::from_nanos(result.usage.cpu_ns()), requests * rounds))
     })?;
     if subject.refusal(Ability::Server).is_some() {
         return Ok(in_process);
     }
     let mut serving = subject.serve(server())?;
     let mut client = serving.client()?;
-    let over_http = expect_cpu(subject, "over HTTP", requests * rounds, || {
+    let over_http = expect_cpu(subject, "over HTTP", || {
         let before = serving.snapshot()?.usage;
         for seed in 0..requests {
             expect_status(&client.get(&run(&plan.to_string(), seed))?, 200, "a plan that computes")?;
         }
-        Ok(Duration::from_nanos(serving.snapshot()?.usage.since(before).cpu_ns()))
+        let used = serving.snapshot()?.usage.since(before).cpu_ns();
+        Ok((Duration::from_nanos(used), requests * rounds))
     })?;
     serving.stop()?;
     Ok(format!("{in_process}; {over_http}"))
 }
 
-/// Holds the CPU time that `load` used against that which its rounds take. Tries again where it is too
-/// little: a processor whose speed changed since it was calibrated is no fault of the runner, and a
-/// runner that skips work is short every time.
-fn expect_cpu(
+/// Holds the CPU time that `load` used against that which its rounds take, both of which it tells. Tries again where it is
+/// too little: a processor whose speed changed since it was calibrated is no fault of the runner, and a runner that skips
+/// work is short every time.
+pub(super) fn expect_cpu(
     subject: &Subject<'_>,
     place: &str,
-    rounds: u64,
-    mut load: impl FnMut() -> Result<Duration, Failure>,
+    mut load: impl FnMut() -> Result<(Duration, u64), Failure>,
 ) -> Result<String, Failure> {
     let (mut used, mut planned) = (Duration::ZERO, Duration::MAX);
     for _ in 0..CPU_TRIES {
-        used = load()?;
+        let rounds;
+        (used, rounds) = load()?;
         subject.calibration.refine();
         planned = subject.calibration.cpu(rounds);
         if used >= planned.mul_f64(CPU_SHARE) {

@@ -117,6 +117,16 @@ pub const CHECKS: &[Check] = &[
         pipeline::load::pipeline_pushes_back,
     ),
     pipeline(
+        "pipeline-uses-its-devices",
+        "as many detect at one time as there are",
+        pipeline::detectors::pipeline_uses_its_devices,
+    ),
+    pipeline(
+        "pipeline-detects-on-the-cores",
+        "a detector without a device burns CPU time",
+        pipeline::detectors::pipeline_detects_on_the_cores,
+    ),
+    pipeline(
         "pipeline-keeps-order",
         "images of a lane leave as they came",
         pipeline::load::pipeline_keeps_order,

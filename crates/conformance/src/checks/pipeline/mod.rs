@@ -1,5 +1,6 @@
 //! The batching pipeline: every image is accounted for, whatever happens to it, and no limit is passed.
 
+pub(crate) mod detectors;
 pub(crate) mod ending;
 pub(crate) mod faults;
 pub(crate) mod load;
@@ -14,8 +15,10 @@ use workload::pipeline::{Lane, PipelineSpec, PlannedFault, Policy};
 use crate::failure::{Failure, ensure};
 use crate::subject::{END_GRACE, Subject, ns};
 
-/// By how much the stages are faster than the study's.
+/// By how much what waits is faster than in the study.
 const FASTER: u32 = 10;
+/// By how much what computes is: checks share the cores, and one that took all of them would leave none for the rest.
+const CPU_FASTER: u32 = 40;
 const DRAIN: Duration = Duration::from_secs(10);
 const RESULT_LIMIT: Duration = Duration::from_secs(60);
 /// Longer than any of these checks.
@@ -62,15 +65,15 @@ fn offer(
     Ok((result, end.stopped.unfinished))
 }
 
-/// The study's pipeline, but faster, for half a second.
+/// The study's pipeline, but faster, for the better part of a second.
 fn task(subject: &Subject<'_>, policy: Policy, faults: &[PlannedFault]) -> PipelineTask {
     let mut pipeline = PipelineSpec { policy, ..PipelineSpec::of_the_study(subject.workers) };
     let costs = &mut pipeline.costs;
     costs.fetch /= FASTER;
-    costs.decode /= FASTER;
+    costs.decode /= CPU_FASTER;
     costs.detect_batch /= FASTER;
     costs.detect_image /= FASTER;
-    costs.post /= FASTER;
+    costs.post /= CPU_FASTER;
     let strategy = match subject.refusal(Ability::Offload) {
         None => BlockingStrategy::Offload,
         Some(_) => BlockingStrategy::Inline,
@@ -86,7 +89,7 @@ fn task(subject: &Subject<'_>, policy: Policy, faults: &[PlannedFault]) -> Pipel
             interactive_seed: 3,
             bulk_images_max: None,
             warm_up_ns: ns(Duration::from_millis(100)),
-            window_ns: ns(Duration::from_millis(400)),
+            window_ns: ns(Duration::from_millis(700)),
         },
         faults: faults.to_vec(),
         drain_limit_ns: ns(DRAIN),
