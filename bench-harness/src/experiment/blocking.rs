@@ -182,8 +182,8 @@ mod tests {
     fn each_blocker_is_asked_for_once() {
         let full = Values::built_in(Size::Full).unwrap().blocking;
         let beside = full.probe.beside();
-        // Alone, and 5 shares of 2 kinds, each inline, offloaded to 2 pools and in place.
-        assert_eq!(beside.len(), 1 + 5 * 2 * 4);
+        // Alone, and 2 shares of 2 kinds, each inline, offloaded to 2 pools and in place.
+        assert_eq!(beside.len(), 1 + 2 * 2 * 4);
         let mut names: Vec<String> = full.pinning.blockers().iter().map(Blocker::to_string).collect();
         assert_eq!(names.len(), 8);
         assert!(names.contains(&"compute offload to 4".to_owned()), "{names:?}");

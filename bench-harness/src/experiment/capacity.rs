@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(quick.requests(None), 10_000);
         assert_eq!(quick.requests(Some(200)), 2_000);
         assert_eq!(quick.requests(Some(2)), 20);
-        assert_eq!(full.requests(Some(200)), 10_000);
-        assert_eq!(full.requests(Some(100)), 6_000);
+        assert_eq!(full.requests(Some(200)), 3_000);
+        assert_eq!(full.requests(Some(1_000)), 10_000);
         assert_eq!(full.requests(Some(100_000)), 10_000);
     }
 

@@ -92,7 +92,9 @@ mod tests {
         assert!(quick.is_for("lanes16", "may") && quick.is_for("hold8", "tokio"));
         assert!(!quick.is_for("hold8", "may"));
         let full = Values::built_in(Size::Full).unwrap().pipeline.policy;
-        assert!(full.is_for("hold8", "may"));
+        assert!(
+            full.is_for("fifo16", "may") && full.is_for("hold8", "threads") && !full.is_for("hold8", "may")
+        );
         // Each policy is an experiment of its own.
         let names: Vec<String> = Policy::ALL.iter().map(|(name, _)| format!("pipeline.{name}")).collect();
         assert_eq!(Experiment::select(&names).unwrap().len(), Policy::ALL.len());

@@ -314,6 +314,21 @@ mod tests {
     }
 
     #[test]
+    fn the_long_file_differs_from_the_full_size_in_length() {
+        let long = load(include_str!("../../experiments/long.toml")).unwrap();
+        let quick = Values::built_in(Size::Quick).unwrap();
+        assert_eq!(long.capacity.hold.steps, quick.capacity.hold.steps);
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("long.toml");
+        std::fs::write(&file, include_str!("../../experiments/long.toml")).unwrap();
+        let long = Values::load(Some(&file), Size::Full).unwrap();
+        // What p99.9 takes.
+        let probe = &long.blocking.probe;
+        assert!(probe.probes_per_s * probe.duration.as_secs_f64() > 10_000.0);
+        assert!(long.capacity.hold_tasks.steps.contains(&2_000_000));
+    }
+
+    #[test]
     fn a_value_out_of_range_is_named_in_one_line() {
         let cases = [
             ("burst.quick]\nbound_max = \"soon\"", "capacity.burst.bound_max: \"soon\" is not a duration"),
