@@ -3,6 +3,7 @@
 mod compare;
 mod document;
 mod refusal;
+mod threads;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use crate::style::Color;
 pub(crate) use compare::Compare;
 pub(crate) use document::Document;
 pub(crate) use refusal::{parse, parse_recorded};
+pub(crate) use threads::Threads;
 
 /// Runs the same workloads on every execution model, and reports what was measured.
 #[derive(Debug, Parser)]
@@ -75,6 +77,8 @@ pub(crate) enum Command {
     Predict(Predict),
     /// Drive any HTTP server with the load client: a closed loop, or an open one with --rate
     Load(Load),
+    /// Say what the threads of a process and its children do: who uses the CPUs, who waits, and where
+    Threads(Threads),
     /// Print the JSON Schema of a file that this harness writes; without a name, say which there are
     Schema {
         /// Which one

@@ -41,6 +41,7 @@ mod style;
 mod suggest;
 mod summary;
 mod table;
+mod threads;
 mod toml_file;
 
 fn main() -> ExitCode {

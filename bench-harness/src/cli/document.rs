@@ -15,6 +15,8 @@ pub(crate) enum Document {
     Aa,
     /// What compare --format json prints
     Comparison,
+    /// What threads --format json prints
+    Threads,
     /// What a runner says of itself: one line
     Runner,
 }

@@ -15,6 +15,7 @@ mod run;
 mod schema;
 mod serve;
 mod session;
+mod threads;
 mod verify;
 
 use crate::cli::{self, Cli, Command};
@@ -57,6 +58,7 @@ fn carry_out(cli: &Cli, interrupt: &Interrupt) -> anyhow::Result<Ending> {
         Command::Compare(arguments) => compare::run(cli, arguments, interrupt),
         Command::Predict(arguments) => predict::run(cli, arguments),
         Command::Load(arguments) => load::run(cli, arguments),
+        Command::Threads(arguments) => threads::run(cli, arguments),
         Command::Schema { name } => schema::run(cli, *name),
         Command::Completions { shell } => completions::run(*shell),
         Command::LoadShard { first } => {

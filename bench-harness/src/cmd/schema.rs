@@ -17,6 +17,7 @@ use crate::output::{self, Format, Forms};
 use crate::row::Row;
 use crate::summary::Entry;
 use crate::table::Table;
+use crate::threads::Seen;
 
 /// One line of the list.
 #[derive(Serialize)]
@@ -73,6 +74,7 @@ fn file(document: Document) -> &'static str {
         Document::Benches => "benches.json",
         Document::Aa => "aa.json",
         Document::Comparison => "compare --format json",
+        Document::Threads => "threads --format json",
         Document::Runner => "runtime-NAME describe",
     }
 }
@@ -85,6 +87,7 @@ fn schema(document: Document) -> Schema {
         Document::Benches => of::<Benches>(),
         Document::Aa => of::<aa::Written<'static>>(),
         Document::Comparison => of::<Comparison>(),
+        Document::Threads => of::<Seen>(),
         Document::Runner => of::<Description>(),
     };
     schema.insert("title".to_owned(), file(document).into());
