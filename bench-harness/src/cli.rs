@@ -70,6 +70,9 @@ pub(crate) enum Command {
         /// Take the figures of the primitives from Criterion's directory into the run's: target/criterion, after cargo bench
         #[arg(long, value_name = "DIR")]
         benches: Option<PathBuf>,
+        /// Put what was found between the markers of this document: a README's findings
+        #[arg(long, value_name = "FILE")]
+        into: Option<PathBuf>,
     },
     /// Say what changed from one run to another, by more than noise
     Compare(Compare),

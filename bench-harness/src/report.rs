@@ -21,6 +21,7 @@ mod chart;
 mod columns;
 mod curves;
 mod decision;
+mod excerpt;
 mod findings;
 mod html;
 mod literature;
@@ -35,6 +36,7 @@ mod ties;
 
 pub(crate) use cells::csv;
 pub(crate) use decision::Decision;
+pub(crate) use excerpt::{BEGIN, END, excerpt, put};
 pub(crate) use findings::{findings, warnings};
 pub(crate) use html::html;
 pub(crate) use ties::ties;

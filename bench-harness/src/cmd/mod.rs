@@ -54,7 +54,9 @@ fn carry_out(cli: &Cli, interrupt: &Interrupt) -> anyhow::Result<Ending> {
         Command::Verify(arguments) => verify::run(cli, arguments, interrupt),
         Command::Cell(arguments) => cell::run(cli, arguments, interrupt),
         Command::Serve(arguments) => serve::run(cli, arguments),
-        Command::Report { directory, benches } => report::run(cli, directory, benches.as_deref(), interrupt),
+        Command::Report { directory, benches, into } => {
+            report::run(cli, directory, benches.as_deref(), into.as_deref(), interrupt)
+        }
         Command::Compare(arguments) => compare::run(cli, arguments, interrupt),
         Command::Predict(arguments) => predict::run(cli, arguments),
         Command::Load(arguments) => load::run(cli, arguments),

@@ -1,12 +1,14 @@
 //! `report`: summary and report of a run, from its rows.
 
+use std::ffi::OsStr;
 use std::fmt::Write;
+use std::fs;
 use std::path::Path;
 
 use crate::benches::Benches;
 use crate::cli::Cli;
 use crate::environment::Run;
-use crate::exit::Ending;
+use crate::exit::{Ending, usage};
 use crate::format::printable;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Forms};
@@ -20,6 +22,7 @@ pub(super) fn run(
     cli: &Cli,
     directory: &Path,
     benches: Option<&Path>,
+    into: Option<&Path>,
     interrupt: &Interrupt,
 ) -> anyhow::Result<Ending> {
     if let Some(criterion) = benches {
@@ -33,8 +36,29 @@ pub(super) fn run(
     if interrupt.is_raised() {
         return Ok(Ending::Interrupted);
     }
+    if let Some(document) = into {
+        put(&parts, directory, document)?;
+    }
     parts.write_and_print(cli, directory)?;
     Ok(Ending::Done)
+}
+
+/// Puts what was found into another document.
+fn put(parts: &Parts, directory: &Path, document: &Path) -> anyhow::Result<()> {
+    let shown = document.display();
+    let read = fs::read_to_string(document);
+    let text = read.map_err(|error| usage(format!("--into {shown}: cannot read it: {error}")))?;
+    let Some(name) = document.file_name().and_then(OsStr::to_str) else {
+        return Err(usage(format!("--into {shown}: that is no file")));
+    };
+    let whole = report::put(&text, &report::excerpt(&parts.data(), directory)).ok_or_else(|| {
+        usage(format!(
+            "--into {shown}: it must have the line {} and, further on, {}",
+            report::BEGIN,
+            report::END
+        ))
+    })?;
+    store::write(document.parent().unwrap_or(Path::new("")), name, &whole)
 }
 
 /// What a report is made from.

@@ -44,9 +44,28 @@ impl Decision {
         text.push_str(if self.reasons.is_empty() { "" } else { "\n" });
         text
     }
+
+    /// Figures alone, as a table of Markdown: no intervals, no notes, and no reasons but a word.
+    pub(crate) fn brief(&self) -> String {
+        let header: Vec<&str> =
+            ["variant"].into_iter().chain(self.columns.iter().map(|column| column.title)).collect();
+        let mut table = Table::new(&header);
+        for line in &self.lines {
+            let cells = line.cells.iter().map(Cell::brief);
+            table.push([line.label.clone()].into_iter().chain(cells).collect());
+        }
+        table.markdown()
+    }
 }
 
 impl Cell {
+    /// `577 B, best`
+    fn brief(&self) -> String {
+        let told = self.told.map(|(status, _)| status.to_owned());
+        let parts = [self.figure.clone(), self.standing.name().map(str::to_owned), told];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
     /// `577 B [571 B, 583 B] 93.8 %, best; user 577 B, kernel 0 B`
     fn text(&self) -> String {
         let figure = self.figure.as_ref().map(|figure| match &self.interval {
