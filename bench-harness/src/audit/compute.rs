@@ -8,7 +8,7 @@ use super::{check, float, ns};
 use crate::row::Check;
 
 /// Of what was planned by the calibration, as much is held to be certain: a processor's speed changes.
-const CERTAIN_SHARE: f64 = 0.9;
+pub(crate) const CERTAIN_SHARE: f64 = 0.9;
 
 /// What the compute kernel can do here.
 #[derive(Clone, Copy, Debug)]

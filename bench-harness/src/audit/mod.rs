@@ -25,7 +25,7 @@ use load_driver::honesty;
 use crate::row::{Check, Figure};
 
 pub(crate) use ceiling::{Ends, Places};
-pub(crate) use compute::Computing;
+pub(crate) use compute::{CERTAIN_SHARE, Computing};
 pub(crate) use in_process::{InProcess, in_process};
 pub(crate) use over_http::{OverHttp, over_http, unheard};
 pub(crate) use pipeline::{Pipeline, pipeline};

@@ -9,12 +9,10 @@ use prediction::pipeline::Configuration;
 use workload::arrivals::OpenArrivals;
 use workload::pipeline::{Detector, Lane};
 
-use super::compute::Computing;
+use super::compute::{CERTAIN_SHARE, Computing};
 use super::{at_least, at_most, check, equal, float, ns, server};
 use crate::row::Check;
 
-/// Of computing that was planned by the calibration, as much is held to be certain: a processor's speed changes.
-const CERTAIN_SHARE: f64 = 0.9;
 /// How far the two sides of Little's law may be apart, beside what the edges of the window cut.
 const LAW_TOLERANCE: f64 = 0.05;
 /// How much sooner than its wait a device may be done: the clock is read once before a wait and once after it.
@@ -66,7 +64,8 @@ fn accounts(known: &Pipeline<'_>, result: &PipelineResult) -> Vec<Check> {
     let scheduled = u64::try_from(scheduled.starts().count()).unwrap_or(u64::MAX);
     let mut checks = vec![
         equal("interactive_offered_as_scheduled", result.counts.interactive.offered, scheduled),
-        equal("bulk_refused", result.counts.bulk.refused, 0),
+        // One bulk image is always ready: at the end, it may come when nothing is admitted any more.
+        at_most("bulk_refused", result.counts.bulk.refused, 1),
         equal("checksums_wrong", result.checksums_wrong, 0),
         at_least("checksums_checked", result.checksums_checked, 1),
         equal("unfinished_at_stop", known.end.stopped.unfinished, 0),
@@ -154,7 +153,9 @@ fn devices(known: &Pipeline<'_>, window: &PipelineWindow) -> Vec<Check> {
     let cut_ns = time_ns(spec.policy.batch_max) * float(u64::try_from(devices).unwrap_or(u64::MAX));
     let least_ns = planned_ns * (1.0 - ROUNDING - mean_off) - cut_ns;
     let busy_ns = float(window.busy_ns.detect);
-    let most_ns = float(window.elapsed_ns) * float(detectors(known)) * (1.0 + ROUNDING);
+    // The account is of the window that was asked for; whoever reads the clock at its begin may have been late.
+    let window_ns = window.elapsed_ns.max(known.task.load.window_ns);
+    let most_ns = float(window_ns) * float(detectors(known)) * (1.0 + ROUNDING);
     let mut checks = Vec::new();
     checks.extend(check("device_busy_as_planned_ns", busy_ns >= least_ns, busy_ns, least_ns));
     checks.extend(check("device_busy_within_window_ns", busy_ns <= most_ns, busy_ns, most_ns));

@@ -164,7 +164,7 @@ pub(super) fn seed_from_the_clock() -> u64 {
 }
 
 /// The figures that a line on a row shows, where it has them.
-const SHOWN: [&str; 8] = [
+const SHOWN: [&str; 11] = [
     "in_flight_capacity",
     "elapsed_ns",
     "in_flight_peak",
@@ -173,6 +173,9 @@ const SHOWN: [&str; 8] = [
     "response_p99_ns",
     "total_bytes_per_unit",
     "probe_p99_ns",
+    "bulk_images_per_s",
+    "interactive_p50_ns",
+    "interactive_max_ns",
 ];
 
 /// One line on a row: what it is, and its first figures or its reason.

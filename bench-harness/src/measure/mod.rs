@@ -117,6 +117,12 @@ impl Bench {
         }
     }
 
+    /// Rounds of the compute kernel in a microsecond of CPU time: without it, nothing can compute for a time.
+    fn calibrated(&self) -> Result<f64, NoFigures> {
+        let unknown = || NoFigures::failed("the compute kernel was not calibrated on this machine");
+        self.rounds_per_us.ok_or_else(unknown)
+    }
+
     /// What planned computing comes to on a contestant's CPUs.
     fn computing(&self, place: &Place) -> Computing {
         // Of CPUs that cannot be counted there may be any number.

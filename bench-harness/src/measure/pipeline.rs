@@ -68,9 +68,7 @@ impl<'a> Offered<'a> {
         let pipeline = setting.pipeline(workers, policy, bench.seed);
         let configuration = configuration(&pipeline, cores);
         let costs = stages(&pipeline.costs);
-        let rounds_per_us = bench
-            .rounds_per_us
-            .ok_or_else(|| NoFigures::failed("the compute kernel was not calibrated on this machine"))?;
+        let rounds_per_us = bench.calibrated()?;
         let strategy = setting.strategy.unwrap_or(match contestant.refuses(BlockingStrategy::Offload) {
             None => BlockingStrategy::Offload,
             Some(_) => BlockingStrategy::Inline,

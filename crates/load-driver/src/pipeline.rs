@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use execution_model::pipeline::{Lane, PipelineAccount, Stages};
 use workload::arrivals::{OpenArrivals, Spacing};
 
+use crate::priority::Priority;
 use crate::recorder::Histogram;
 
 /// The images that are offered, and for how long.
@@ -112,6 +113,8 @@ fn offer_interactive(stages: &Stages, offer: &PipelineOffer, begin: Instant) -> 
         seed: offer.interactive_seed,
         duration: offer.warm_up + offer.window,
     };
+    // The stages compute on every CPU, and whoever waits for a turn of theirs offers late. It is idle nearly always.
+    Priority::First.take();
     let mut send_lag = Histogram::default();
     for start in arrivals.starts().map(Duration::from_nanos) {
         if !stages.admits_until(begin + start) {

@@ -24,6 +24,8 @@ pub(crate) struct Setting {
     policy: Option<Named>,
     batch: Option<usize>,
     in_flight: Option<usize>,
+    /// The room before each stage.
+    queue: Option<usize>,
     devices: Option<usize>,
     /// Detection computes on the cores, so many batches at one time.
     cpu_detectors: Option<usize>,
@@ -64,6 +66,7 @@ impl Setting {
             },
             variation,
             detector,
+            queue_capacity: self.queue.unwrap_or(study.queue_capacity),
             in_flight_max: self.in_flight.unwrap_or(study.in_flight_max),
             ..study
         }
@@ -95,12 +98,13 @@ impl Setting {
             "post" => return time(&mut self.post, text),
             "batch" => &mut self.batch,
             "in-flight" => &mut self.in_flight,
+            "queue" => &mut self.queue,
             "devices" => &mut self.devices,
             "cpu-detectors" => &mut self.cpu_detectors,
             "deviation-percent" => &mut self.deviation_percent,
             other => {
                 return Err(format!(
-                    "unknown key {other:?}; there are policy, batch, in-flight, devices, cpu-detectors, fetch, decode, \
+                    "unknown key {other:?}; there are policy, batch, in-flight, queue, devices, cpu-detectors, fetch, decode, \
                      detect-batch, detect-image, post, deviation-percent and strategy, and `alone` without a value"
                 ));
             }
@@ -154,6 +158,14 @@ pub(crate) fn stages(costs: &StageCosts) -> Stages {
     Stages { fetch, decode, detect_batch, detect_image, post }
 }
 
+/// How many images can wait for a batch at one time.
+fn room(spec: &PipelineSpec) -> usize {
+    match spec.policy.order {
+        Order::Arrival => spec.queue_capacity,
+        Order::InteractiveFirst => spec.queue_capacity.saturating_mul(2),
+    }
+}
+
 /// What a pipeline is given, as its arithmetic takes it.
 pub(crate) fn configuration(spec: &PipelineSpec, cores: u64) -> Configuration {
     let whole = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
@@ -162,7 +174,7 @@ pub(crate) fn configuration(spec: &PipelineSpec, cores: u64) -> Configuration {
         fetch_workers: whole(spec.workers.fetch),
         decode_workers: whole(spec.workers.decode),
         post_workers: whole(spec.workers.post),
-        batch: whole(spec.policy.batch_max),
+        batch: whole(spec.policy.batch_max.min(room(spec))),
         detector: match spec.detector {
             Detector::Device { devices } => DetectorSize::Device { devices: whole(devices) },
             Detector::Cpu { workers } => DetectorSize::Cpu { workers: whole(workers) },
@@ -201,6 +213,7 @@ impl fmt::Display for Setting {
             self.policy.map(|named| format!("policy={}", named.name)),
             count("batch", self.batch),
             count("in-flight", self.in_flight),
+            count("queue", self.queue),
             count("devices", self.devices),
             count("cpu-detectors", self.cpu_detectors),
             time("fetch", self.fetch),
@@ -232,7 +245,7 @@ mod tests {
         for text in [
             "",
             "alone",
-            "batch=16 in-flight=12",
+            "batch=16 in-flight=12 queue=32",
             "policy=hold8 deviation-percent=20",
             "devices=2 fetch=1s500ms post=2ms strategy=inline",
             "cpu-detectors=2 decode=0s detect-batch=1ms detect-image=1us",
@@ -279,9 +292,9 @@ mod tests {
             Variation::LogNormal { deviation_share: 0.2, seed: 7 }
         );
         let ceiling = |text: &str| stages(&study.costs).ceiling(&configuration(&of(text), 2)).images_per_s;
-        assert_eq!(
-            ["", "batch=1", "devices=2"].map(|text| format!("{:.1}", ceiling(text))),
-            ["127.0", "27.8", "142.9"]
-        );
+        let settings = ["", "batch=1", "devices=2", "batch=32", "batch=32 queue=32"];
+        // No batch is larger than the queue before it.
+        let expected = ["127.0", "27.8", "142.9", "127.0", "142.9"];
+        assert_eq!(settings.map(|text| format!("{:.1}", ceiling(text))), expected);
     }
 }

@@ -97,10 +97,7 @@ impl Keeper {
 }
 
 fn rounds(bench: &Bench, keep: Duration) -> Result<u64, NoFigures> {
-    let per_us = bench
-        .rounds_per_us
-        .ok_or_else(|| NoFigures::failed("the compute kernel was not calibrated on this machine"))?;
-    Ok(crate::format::whole((keep.as_secs_f64() * 1e6 * per_us).round()))
+    Ok(crate::format::whole((keep.as_secs_f64() * 1e6 * bench.calibrated()?).round()))
 }
 
 /// The row of a strategy that the contestant refuses, whatever is kept and for how long.

@@ -15,9 +15,6 @@ use crate::measure::{Bench, NoFigures, cell_id, ns, per};
 use crate::quota;
 use crate::row::{Measured, Row};
 
-/// Of the time that computing is planned for, as much is held to be certain: a processor's speed changes.
-const CERTAIN_SHARE: f64 = 0.9;
-
 pub(in crate::measure) fn measure(bench: &Bench, cell: &Cell<'_>, blocker: Blocker) -> Row {
     let values = &bench.values.blocking.pinning;
     if let Some(row) = refused(Experiment::Pinning, cell.contestant, blocker, cell.repetition) {
@@ -78,7 +75,7 @@ fn figures(
     // The bound of sleeping is exact; a calibration is as exact as a processor is steady.
     let allowed = match keeper.blocker.keeps {
         Keeps::Block => bound,
-        Keeps::Compute => bound.mul_f64(CERTAIN_SHARE),
+        Keeps::Compute => bound.mul_f64(audit::CERTAIN_SHARE),
     };
     measured.checks = audit::in_process(
         &audit::InProcess {

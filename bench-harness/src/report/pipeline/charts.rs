@@ -70,7 +70,15 @@ fn panel(label: &str, own: &[&Group]) -> Option<Panel> {
 
 /// Cells of one device and the study's limit in flight, which differ in batch size alone.
 fn by_batch(groups: &[Group]) -> Chart {
-    let batch = |group: &Group| setting(group).strip_prefix("batch=")?.parse::<f64>().ok();
+    // A batch that is larger than the study's queue has a queue of its own size.
+    let batch = |group: &Group| {
+        let mut words = setting(group).split_whitespace();
+        let size = words.next()?.strip_prefix("batch=")?;
+        words
+            .all(|word| word.strip_prefix("queue=") == Some(size))
+            .then(|| size.parse::<f64>().ok())
+            .flatten()
+    };
     let mut panels: Vec<Panel> = Vec::new();
     let line =
         |style, name: &str| Line { style, name: name.to_owned(), told: String::new(), points: Vec::new() };
