@@ -4,6 +4,8 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal};
 
+use rustix::termios::tcgetwinsize;
+
 /// When to use colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
@@ -19,6 +21,8 @@ pub(crate) enum Color {
 pub(crate) struct Style {
     /// Headers of tables in bold.
     pub(crate) is_bold: bool,
+    /// How many letters a line of a terminal has. What is no terminal has no such limit.
+    pub(crate) width: Option<usize>,
 }
 
 impl Style {
@@ -30,8 +34,21 @@ impl Style {
             Color::Never => false,
             Color::Auto => takes_color(is_terminal, |name| env::var_os(name)),
         };
-        Style { is_bold }
+        let width = is_terminal.then(|| width(env::var("COLUMNS").ok())).flatten();
+        Style { is_bold, width }
     }
+
+    /// Bold where that is wanted. What is empty stays so.
+    pub(crate) fn bold(self, text: &str) -> String {
+        if self.is_bold && !text.is_empty() { format!("\x1b[1m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// What the user says, and else what the terminal says of itself. 0 is how either says nothing.
+fn width(columns: Option<String>) -> Option<usize> {
+    let said = columns.and_then(|columns| columns.parse().ok()).filter(|width| *width > 0);
+    let of_terminal = || tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(of_terminal).filter(|width| *width > 0)
 }
 
 /// Whether colour is wanted, by <https://no-color.org> and <https://bixense.com/clicolors>: who wants none is asked first,

@@ -3,6 +3,11 @@
 use crate::format::printable;
 use crate::style::Style;
 
+mod narrow;
+
+/// Letters between two columns.
+const GAP: usize = 2;
+
 /// Rows of cells under a header.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
@@ -48,19 +53,35 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Aligned columns: the first to the left, figures to the right.
+    /// Aligned columns: words to the left, figures to the right. It is no wider than the terminal, where there is one.
     pub(crate) fn text(&self, style: Style) -> String {
-        let widths = self.widths(|cell| cell.chars().count());
-        let line = |cells: &[String]| {
-            let padded = cells.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
-                let gap = " ".repeat(width - cell.chars().count());
-                if self.is_left(column) { format!("{cell}{gap}") } else { format!("{gap}{cell}") }
-            });
-            padded.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+        let natural = self.widths(|cell| cell.chars().count());
+        let whole = natural.iter().sum::<usize>() + GAP * natural.len().saturating_sub(1);
+        let widths = match style.width.filter(|width| *width < whole) {
+            None => natural,
+            Some(width) => match narrow::widths(self, width) {
+                None => return narrow::lists(self, style),
+                Some(widths) => widths,
+            },
         };
-        let header = line(&self.header);
-        let mut text = if style.is_bold { format!("\x1b[1m{}\x1b[0m\n", header.trim_end()) } else { header };
-        text.extend(self.rows.iter().map(|row| line(row)));
+        let is_left: Vec<bool> = (0..widths.len()).map(|column| self.is_left(column)).collect();
+        let mut text = String::new();
+        for (index, row) in std::iter::once(&self.header).chain(&self.rows).enumerate() {
+            let cells: Vec<Vec<String>> =
+                row.iter().zip(&widths).map(|(cell, width)| narrow::wrapped(cell, *width)).collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or(0);
+            for number in 0..height {
+                let padded = cells.iter().zip(&widths).zip(&is_left).map(|((lines, width), is_left)| {
+                    let part = lines.get(number).map_or("", String::as_str);
+                    let gap = " ".repeat(width - part.chars().count());
+                    if *is_left { format!("{part}{gap}") } else { format!("{gap}{part}") }
+                });
+                let line = padded.collect::<Vec<_>>().join(&" ".repeat(GAP));
+                let line = line.trim_end();
+                text.push_str(&if index == 0 { style.bold(line) } else { line.to_owned() });
+                text.push('\n');
+            }
+        }
         text
     }
 
@@ -144,7 +165,7 @@ tokio             104.2 ms  pool size
 threads:pool=200   5.012 s  a | b, \"c\"
 ";
         assert_eq!(table().text(Style::default()), expected);
-        assert!(table().text(Style { is_bold: true }).starts_with("\x1b[1mvariant"));
+        assert!(table().text(Style { is_bold: true, width: None }).starts_with("\x1b[1mvariant"));
     }
 
     #[test]
