@@ -5,6 +5,8 @@ use std::time::Duration;
 use workload::pipeline::{Expected, ImageCosts, Lane};
 use workload::{Answer, Progress, Step};
 
+use super::awaited::{Through, Told};
+
 /// An image in flight. Instants count from the pipeline's start.
 #[derive(Debug)]
 pub(super) struct Image {
@@ -21,9 +23,21 @@ pub(super) struct Image {
     /// What the stages so far have made of the seed, and the steps that they say to have done.
     pub(super) checksum: u64,
     pub(super) steps: Vec<Step>,
+    /// Who waits for its end.
+    pub(super) told: Option<Told>,
 }
 
 impl Image {
+    /// It has gone through.
+    pub(super) fn tell(&mut self, now: Duration) {
+        let through = Through {
+            response: now.saturating_sub(self.intended),
+            response_admitted: now.saturating_sub(self.admitted),
+        };
+        // Whoever waited may have gone.
+        let _heard = self.told.take().map(|told| told.try_send(through));
+    }
+
     /// A stage has carried these steps out.
     pub(super) fn did(&mut self, steps: &[Step], answer: Answer) {
         self.steps.extend_from_slice(steps);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use workload::pipeline::{AdmissionFull, Lane};
 
+use super::awaited::{Awaited, Told};
 use super::stages::Stages;
 use super::state::State;
 
@@ -35,12 +36,7 @@ impl Stages {
     ///
     /// No slot is free for it now, or none ever will be.
     pub fn try_admit(&self, lane: Lane, intended: Instant) -> Result<(), NotAdmitted> {
-        self.bring(lane, |state, now| {
-            if !state.admits {
-                return Err(NotAdmitted::Closed);
-            }
-            Ok(state.try_admit(lane, self.since_epoch(intended), now)?)
-        })
+        self.try_admit_told(lane, intended, None)
     }
 
     /// Brings an interactive image: it waits in line where the policy keeps no slots for its like, and is refused where
@@ -50,14 +46,37 @@ impl Stages {
     ///
     /// No slot is free for it, or too many wait.
     pub fn offer_interactive(&self, intended: Instant) -> Result<(), NotAdmitted> {
+        self.offer_interactive_told(intended, None)
+    }
+
+    /// As [`offer_interactive`](Stages::offer_interactive), for whoever waits for the image's end.
+    ///
+    /// # Errors
+    ///
+    /// No slot is free for it, or too many wait.
+    pub fn await_interactive(&self, intended: Instant) -> Result<Awaited, NotAdmitted> {
+        let (told, awaited) = Awaited::new();
+        self.offer_interactive_told(intended, Some(told)).map(|()| awaited)
+    }
+
+    fn offer_interactive_told(&self, intended: Instant, told: Option<Told>) -> Result<(), NotAdmitted> {
         let lane = Lane::Interactive;
         if self.setup.spec.policy.interactive_reserved > 0 {
-            return self.try_admit(lane, intended);
+            return self.try_admit_told(lane, intended, told);
         }
         self.bring(lane, |state, _| {
             may_wait(state)?;
-            state.stand_in_line(lane, self.since_epoch(intended), false);
+            state.stand_in_line(lane, self.since_epoch(intended), false, told);
             Ok(())
+        })
+    }
+
+    fn try_admit_told(&self, lane: Lane, intended: Instant, told: Option<Told>) -> Result<(), NotAdmitted> {
+        self.bring(lane, |state, now| {
+            if !state.admits {
+                return Err(NotAdmitted::Closed);
+            }
+            Ok(state.try_admit(lane, self.since_epoch(intended), now, told)?)
         })
     }
 
@@ -67,11 +86,36 @@ impl Stages {
     ///
     /// The image was not admitted by the deadline, or the pipeline admits nothing any more.
     pub fn admit(&self, lane: Lane, intended: Instant, deadline: Instant) -> Result<(), NotAdmitted> {
+        self.admit_told(lane, intended, deadline, None)
+    }
+
+    /// As [`admit`](Stages::admit), for whoever waits for the image's end too.
+    ///
+    /// # Errors
+    ///
+    /// The image was not admitted by the deadline, or the pipeline admits nothing any more.
+    pub fn await_admitted(
+        &self,
+        lane: Lane,
+        intended: Instant,
+        deadline: Instant,
+    ) -> Result<Awaited, NotAdmitted> {
+        let (told, awaited) = Awaited::new();
+        self.admit_told(lane, intended, deadline, Some(told)).map(|()| awaited)
+    }
+
+    fn admit_told(
+        &self,
+        lane: Lane,
+        intended: Instant,
+        deadline: Instant,
+        told: Option<Told>,
+    ) -> Result<(), NotAdmitted> {
         let number = self.bring(lane, |state, _| {
             if !state.admits {
                 return Err(NotAdmitted::Closed);
             }
-            Ok(state.stand_in_line(lane, self.since_epoch(intended), true))
+            Ok(state.stand_in_line(lane, self.since_epoch(intended), true, told))
         })?;
         let waits = |state: &State| state.line.iter().any(|waiting| waiting.number == number);
         let state = self.wait_while(&self.left, deadline, |state| waits(state) && state.admits);

@@ -11,9 +11,11 @@
 
 mod account;
 mod async_driver;
+mod awaited;
 mod blocking_driver;
 mod image;
 mod load;
+mod metrics;
 mod setup;
 mod staff;
 mod stages;
@@ -28,6 +30,7 @@ use std::sync::Arc;
 
 pub use account::{PipelineAccount, Sample, WindowAccount};
 pub use async_driver::{AsyncBell, AsyncModel, start_async};
+pub use awaited::{Awaited, NotThrough, Through};
 pub use blocking_driver::{BlockingBell, BlockingModel, start_blocking};
 pub use load::NotAdmitted;
 pub use setup::PipelineSetup;

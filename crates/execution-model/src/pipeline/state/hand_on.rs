@@ -48,7 +48,8 @@ impl State {
         self.batcher_changed = true;
     }
 
-    pub(super) fn complete(&mut self, image: Image, now: Duration) {
+    pub(super) fn complete(&mut self, mut image: Image, now: Duration) {
+        image.tell(now);
         self.bytes.give_back(Form::Decoded, self.setup.spec.image.decoded);
         self.admission.release(image.lane);
         self.any_left = true;

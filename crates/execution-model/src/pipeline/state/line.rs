@@ -5,6 +5,7 @@ use std::time::Duration;
 use workload::pipeline::{AdmissionFull, Lane, Turn};
 
 use super::State;
+use crate::pipeline::awaited::Told;
 use crate::pipeline::image::Image;
 
 /// An image that waits for a slot.
@@ -13,6 +14,7 @@ pub(in crate::pipeline) struct Waiting {
     pub(in crate::pipeline) number: u64,
     pub(in crate::pipeline) lane: Lane,
     intended: Duration,
+    told: Option<Told>,
     /// None while it is asked whether it is its turn.
     turn: Option<Turn>,
     /// Whether a thread waits for it, which takes it out of the line itself.
@@ -26,6 +28,7 @@ impl State {
         lane: Lane,
         intended: Duration,
         now: Duration,
+        told: Option<Told>,
     ) -> Result<(), AdmissionFull> {
         let admitted = if self.fetch_queue.has_room(lane) {
             self.admission.try_admit(lane)
@@ -34,7 +37,7 @@ impl State {
             let in_flight_max = self.setup.spec.in_flight_max;
             Err(AdmissionFull { lane, in_flight, in_flight_max, waiting: self.line.len() })
         };
-        admitted.inspect(|()| self.enter(lane, intended, now))
+        admitted.inspect(|()| self.enter(lane, intended, now, told))
     }
 
     /// Stands in line. `settle` admits it. Returns its number in the line.
@@ -43,11 +46,12 @@ impl State {
         lane: Lane,
         intended: Duration,
         is_awaited: bool,
+        told: Option<Told>,
     ) -> u64 {
         let number = self.next_in_line;
         self.next_in_line += 1;
         let turn = Some(self.admission.wait(lane));
-        self.line.push_back(Waiting { number, lane, intended, turn, is_awaited });
+        self.line.push_back(Waiting { number, lane, intended, told, turn, is_awaited });
         number
     }
 
@@ -76,7 +80,7 @@ impl State {
                 Ok(()) => {
                     let waiting = self.line.remove(index).expect("it was found there");
                     self.any_left = true;
-                    self.enter(lane, waiting.intended, now);
+                    self.enter(lane, waiting.intended, now, waiting.told);
                     true
                 }
                 Err(turn) => {
@@ -87,7 +91,7 @@ impl State {
         })
     }
 
-    fn enter(&mut self, lane: Lane, intended: Duration, now: Duration) {
+    fn enter(&mut self, lane: Lane, intended: Duration, now: Duration, told: Option<Told>) {
         let spec = &self.setup.spec;
         let number = self.next_number;
         self.next_number += 1;
@@ -97,7 +101,7 @@ impl State {
         let seed = self.setup.seed.wrapping_add(number);
         let (admitted, queued, checksum, steps) = (now, now, seed, Vec::new());
         let image =
-            Image { number, lane, costs, intended, admitted, queued, expected, seed, checksum, steps };
+            Image { number, lane, costs, intended, admitted, queued, expected, seed, checksum, steps, told };
         assert!(self.fetch_queue.push(lane, image).is_ok(), "room was looked for");
         self.account.admitted(lane, intended, now);
         let bulk_max = spec.in_flight_max.saturating_sub(spec.policy.interactive_reserved);

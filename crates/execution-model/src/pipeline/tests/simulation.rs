@@ -120,8 +120,8 @@ impl Simulation {
         };
         self.interactive.pop_front();
         if self.state.setup.spec.policy.interactive_reserved == 0 {
-            self.state.stand_in_line(Lane::Interactive, intended, false);
-        } else if self.state.try_admit(Lane::Interactive, intended, self.now).is_err() {
+            self.state.stand_in_line(Lane::Interactive, intended, false, None);
+        } else if self.state.try_admit(Lane::Interactive, intended, self.now, None).is_err() {
             self.interactive_refused += 1;
         }
         true
@@ -130,7 +130,7 @@ impl Simulation {
     fn bring_bulk(&mut self) -> bool {
         let stands = self.state.line.iter().any(|waiting| waiting.lane == Lane::Bulk);
         if !stands {
-            self.state.stand_in_line(Lane::Bulk, self.now, false);
+            self.state.stand_in_line(Lane::Bulk, self.now, false, None);
         }
         !stands
     }
