@@ -274,6 +274,9 @@ pub(crate) struct Cell {
 pub(crate) struct Serve {
     /// The runtime: tokio for its default variant, tokio:current-thread, threads:pool=50
     pub(crate) runtime: String,
+    /// Serve the batching pipeline with this policy, and no plans: fifo1, fifo16, lanes16, join, hold8 or hold4
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) pipeline: Option<String>,
     /// The address to listen on
     #[arg(long, default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use workload::pipeline::Policy;
 
 /// A runner: one execution model that carries out cells for the harness, or serves by hand.
 #[derive(Debug, Parser)]
@@ -20,6 +21,8 @@ pub(crate) enum Action {
     Cell,
     /// Serve HTTP until interrupted.
     Serve(ServeOptions),
+    /// Serve the batching pipeline over HTTP until interrupted.
+    ServePipeline(PipelineOptions),
 }
 
 #[derive(Debug, Args)]
@@ -62,6 +65,37 @@ pub(crate) struct ServeOptions {
     #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
     pub(crate) idle_timeout: Duration,
     /// How long a request may take to arrive whole, or a response to be taken.
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub(crate) request_timeout: Duration,
+    /// How long a drain may take before the server ends all the same.
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub(crate) drain_timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PipelineOptions {
+    /// The policy: fifo1, fifo16, lanes16, join, hold8 or hold4.
+    pub(crate) policy: Policy,
+    /// Rounds of the compute kernel that a microsecond of CPU time holds here.
+    #[arg(long)]
+    pub(crate) rounds_per_us: f64,
+    /// The variant to run [default: the runtime's first].
+    #[arg(long)]
+    pub(crate) variant: Option<String>,
+    /// Worker threads or processes, and images that are decoded and rendered at one time [default: the CPUs this process
+    /// may use].
+    #[arg(long)]
+    pub(crate) workers: Option<usize>,
+    /// The address to listen on; port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// The listen backlog, in connections.
+    #[arg(long, default_value_t = 4096)]
+    pub(crate) backlog: u32,
+    /// The most connections, each of which has a thread; more are answered 503 and closed.
+    #[arg(long, default_value_t = 1_000)]
+    pub(crate) connections_max: u64,
+    /// How long a connection may be idle, and an image may take.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) request_timeout: Duration,
     /// How long a drain may take before the server ends all the same.

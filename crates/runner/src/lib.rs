@@ -45,6 +45,7 @@ pub fn run<R: Runtime>(abilities: Abilities<R>) -> ExitCode {
         Action::Describe(options) => describe::run::<R>(&abilities, &options),
         Action::Cell => cell::run(&abilities),
         Action::Serve(options) => serve::run(&abilities, &options),
+        Action::ServePipeline(options) => serve::pipeline::run(&abilities, &options),
     };
     end::<R>(result).into()
 }

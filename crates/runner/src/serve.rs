@@ -1,5 +1,7 @@
 //! `serve`: the same server by hand, for any load tool, until SIGINT or SIGTERM.
 
+pub(crate) mod pipeline;
+
 use std::time::Instant;
 
 use anyhow::{Context, bail};

@@ -300,6 +300,13 @@ impl Connection {
                 let metrics = self.state().metrics();
                 self.respond(reply, Status::Ok, ContentType::Prometheus, metrics.as_bytes());
             }
+            Target::Image(_) => {
+                self.refuse(
+                    reply,
+                    Status::NotFound,
+                    "no pipeline is served here; `serve --pipeline POLICY` does",
+                );
+            }
             Target::Wrong(refusal) => self.refuse(reply, refusal.status, &refusal.reason),
         }
         None

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 
 use crate::http::Status;
 use crate::job::{BlockingStrategy, Job};
+use crate::pipeline::Lane;
 
 /// The largest request head, in bytes. A longer one is refused with 431.
 pub const HEAD_BYTES_MAX: usize = 8 * 1024;
@@ -41,6 +42,8 @@ pub struct Request {
 pub enum Target {
     /// `/run/PLAN?seed=N&strategy=NAME`
     Run(Job),
+    /// `/image/interactive` or `/image/bulk`, where a pipeline is served.
+    Image(Lane),
     /// `/healthz`
     Healthz,
     /// `/metrics`
@@ -125,9 +128,14 @@ fn target(uri: &str) -> Target {
     match path {
         "/healthz" => Target::Healthz,
         "/metrics" => Target::Metrics,
+        "/image/interactive" => Target::Image(Lane::Interactive),
+        "/image/bulk" => Target::Image(Lane::Bulk),
         _ => match path.strip_prefix("/run/") {
             Some(plan) => run_target(plan, query).unwrap_or_else(Target::Wrong),
-            None => wrong(Status::NotFound, "no such path; there are /run/PLAN, /healthz and /metrics"),
+            None => wrong(
+                Status::NotFound,
+                "no such path; there are /run/PLAN or /image/LANE, /healthz and /metrics",
+            ),
         },
     }
 }

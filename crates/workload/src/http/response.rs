@@ -17,6 +17,8 @@ pub enum Status {
     MethodNotAllowed,
     /// 408: the request did not arrive in time
     RequestTimeout,
+    /// 429: no slot is kept for it now
+    TooManyRequests,
     /// 431
     HeadTooLarge,
     /// 500: the handler panicked
@@ -35,6 +37,7 @@ impl Status {
             Status::NotFound => 404,
             Status::MethodNotAllowed => 405,
             Status::RequestTimeout => 408,
+            Status::TooManyRequests => 429,
             Status::HeadTooLarge => 431,
             Status::InternalError => 500,
             Status::Unavailable => 503,
@@ -48,6 +51,7 @@ impl Status {
             Status::NotFound => "Not Found",
             Status::MethodNotAllowed => "Method Not Allowed",
             Status::RequestTimeout => "Request Timeout",
+            Status::TooManyRequests => "Too Many Requests",
             Status::HeadTooLarge => "Request Header Fields Too Large",
             Status::InternalError => "Internal Server Error",
             Status::Unavailable => "Service Unavailable",
@@ -79,7 +83,7 @@ impl ContentType {
 /// One response, before it is bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Response<'a> {
-    /// The status. 503 brings `Retry-After: 1`, and 405 brings `Allow`.
+    /// The status. 429 and 503 bring `Retry-After: 1`, and 405 brings `Allow`.
     pub status: Status,
     /// The type of the body.
     pub content_type: ContentType,
@@ -102,7 +106,7 @@ pub fn write_response(output: &mut Vec<u8>, response: &Response<'_>) {
     head(format_args!("HTTP/1.1 {} {}\r\n", status.code(), status.phrase()));
     head(format_args!("Content-Type: {}\r\nContent-Length: {}\r\n", content_type.name(), body.len()));
     match status {
-        Status::Unavailable => head(format_args!("Retry-After: 1\r\n")),
+        Status::Unavailable | Status::TooManyRequests => head(format_args!("Retry-After: 1\r\n")),
         Status::MethodNotAllowed => head(format_args!("Allow: GET, HEAD\r\n")),
         _ => {}
     }
