@@ -1,6 +1,6 @@
 //! The files that have a schema, by their names on the command line.
 
-/// A file that the harness writes.
+/// What the harness writes or reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Document {
     /// The record of a run
@@ -19,4 +19,6 @@ pub(crate) enum Document {
     Threads,
     /// What a runner says of itself: one line
     Runner,
+    /// The values of experiments, in the place of those that are compiled in
+    Experiments,
 }

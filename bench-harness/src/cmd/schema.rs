@@ -1,9 +1,9 @@
-//! `schema`: the JSON Schema of each file that the harness writes, made from the very types that write it.
+//! `schema`: the JSON Schema of each file that the harness writes or reads, made from the very types that do so.
 
 use cell_protocol::Description;
 use clap::ValueEnum;
 use schemars::generate::SchemaSettings;
-use schemars::transform::RecursiveTransform;
+use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
 
@@ -13,6 +13,7 @@ use crate::cli::{Cli, Document};
 use crate::compare::Comparison;
 use crate::environment::Run;
 use crate::exit::{Ending, usage};
+use crate::experiment;
 use crate::output::{self, Format, Forms};
 use crate::row::Row;
 use crate::summary::Entry;
@@ -45,7 +46,7 @@ pub(super) fn run(cli: &Cli, name: Option<Document>) -> anyhow::Result<Ending> {
     if cli.format == Format::Csv {
         return Err(usage("a schema is JSON: leave --format out, or write --format json"));
     }
-    output::print(&(serde_json::to_string_pretty(&schema(document))? + "\n"))?;
+    output::print(&(serde_json::to_string_pretty(&schema(document)?)? + "\n"))?;
     Ok(Ending::Done)
 }
 
@@ -76,10 +77,11 @@ fn file(document: Document) -> &'static str {
         Document::Comparison => "compare --format json",
         Document::Threads => "threads --format json",
         Document::Runner => "runtime-NAME describe",
+        Document::Experiments => "--experiments FILE",
     }
 }
 
-fn schema(document: Document) -> Schema {
+fn schema(document: Document) -> anyhow::Result<Schema> {
     let mut schema = match document {
         Document::Run => of::<Run>(),
         Document::Row => of::<Row>(),
@@ -89,20 +91,21 @@ fn schema(document: Document) -> Schema {
         Document::Comparison => of::<Comparison>(),
         Document::Threads => of::<Seen>(),
         Document::Runner => of::<Description>(),
+        Document::Experiments => experiment::schema_of_a_file()?,
     };
     schema.insert("title".to_owned(), file(document).into());
-    schema
-}
-
-/// The schema of what is written of a type: what is always written is required, also where a reader can do without.
-fn of<T: JsonSchema>() -> Schema {
-    let settings = SchemaSettings::draft2020_12().for_serialize();
-    let plain = RecursiveTransform(|schema: &mut Schema| {
+    let mut plain = RecursiveTransform(|schema: &mut Schema| {
         if let Some(serde_json::Value::String(text)) = schema.get_mut("description") {
             *text = without_links(text);
         }
     });
-    settings.with_transform(plain).into_generator().into_root_schema_for::<T>()
+    plain.transform(&mut schema);
+    Ok(schema)
+}
+
+/// The schema of what is written of a type: what is always written is required, also where a reader can do without.
+fn of<T: JsonSchema>() -> Schema {
+    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
 }
 
 /// A description as it reads outside of rustdoc: ``[`name`](path)`` becomes `` `name` ``.
@@ -151,7 +154,7 @@ mod tests {
     fn every_field_is_described() {
         for document in Document::value_variants() {
             let mut found = Vec::new();
-            undescribed(file(*document), schema(*document).as_value(), &mut found);
+            undescribed(file(*document), schema(*document).unwrap().as_value(), &mut found);
             assert!(found.is_empty(), "{found:#?}");
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use statistics::Level;
 use workload::Plan;
@@ -11,33 +12,42 @@ use super::bounds;
 use super::capacity::Burst;
 
 /// The table `[aa]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Aa {
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// One pair is one comparison, as two variants of a full run are compared.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) pairs: u32,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// Runs of each side of a pair, each in a process of its own.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
-    #[serde(deserialize_with = "bounds::level")]
+    /// What the interval of each ratio is to cover.
+    #[serde(with = "bounds::Probability")]
     pub(crate) coverage: Level,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often an interval's runs are drawn again.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) resamples: u32,
-    #[serde(deserialize_with = "bounds::level")]
+    /// The noise floor is above this share of the ratios between equals.
+    #[serde(with = "bounds::Probability")]
     pub(crate) floor_share: Level,
-    /// By name.
+    /// What is measured, by name.
     pub(crate) cells: BTreeMap<String, AaCell>,
 }
 
 /// One cell: a cold burst of `capacity.burst` with values of its own.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AaCell {
+    /// What each request does.
     pub(crate) plan: Plan,
-    #[serde(deserialize_with = "bounds::count")]
+    /// How many there are.
+    #[serde(with = "bounds::Count")]
     requests: u64,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Where the model limits, requests shrink until the bound is at most this.
+    #[serde(with = "bounds::Time")]
     bound_max: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Requests that have not finished this long after the burst are given up.
+    #[serde(with = "bounds::Time")]
     time_limit: Duration,
 }
 

@@ -1,8 +1,10 @@
 //! The values of the blocking experiments: innocent requests beside blockers, and a burst of blockers.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use workload::arrivals::Spacing;
@@ -14,69 +16,93 @@ use super::bounds;
 const OFFLOAD_THREADS_MAX: usize = 30_000;
 
 /// The table `[blocking]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Blocking {
+    /// `blocking.probe`: innocent requests beside such as keep their thread, over HTTP, in an open loop.
     pub(crate) probe: Probe,
+    /// `blocking.pinning`: as many at once as there are, each of which keeps its thread, in process.
     pub(crate) pinning: Pinning,
 }
 
 /// The values of `blocking.probe`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Probe {
+    /// What each innocent request does.
     pub(crate) probe: Plan,
-    #[serde(deserialize_with = "bounds::positive")]
+    /// How many innocent requests come a second.
+    #[serde(with = "bounds::Positive")]
     pub(crate) probes_per_s: f64,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// One that kept its thread for so long held others up by more than this.
+    #[serde(with = "bounds::Time")]
     pub(crate) held_after: Duration,
+    /// How the requests of each kind follow each other.
     pub(crate) arrivals: Spacing,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// For how long a blocker keeps its thread.
+    #[serde(with = "bounds::Time")]
     pub(crate) keep: Duration,
-    #[serde(deserialize_with = "bounds::some")]
+    /// How blockers keep their threads.
+    #[serde(with = "bounds::AtLeastOne::<Keeps>")]
     blockers: Vec<Keeps>,
-    #[serde(deserialize_with = "bounds::counts")]
+    /// What shares of the workers' time blockers take, a cell each; the probes alone are measured too.
+    #[serde(with = "bounds::Counts")]
     shares_percent: Vec<u64>,
-    #[serde(deserialize_with = "bounds::some")]
+    /// Where blockers are carried out.
+    #[serde(with = "bounds::AtLeastOne::<BlockingStrategy>")]
     strategies: Vec<BlockingStrategy>,
-    #[serde(deserialize_with = "bounds::some")]
+    /// The most threads to offload to, a cell each.
+    #[serde(with = "bounds::AtLeastOne::<OffloadThreads>")]
     offload_threads: Vec<OffloadThreads>,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Load before the window.
+    #[serde(with = "bounds::Time")]
     pub(crate) warmup: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// The window.
+    #[serde(with = "bounds::Time")]
     pub(crate) duration: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// How long to wait for answers after the window.
+    #[serde(with = "bounds::Time")]
     pub(crate) drain: Duration,
-    #[serde(deserialize_with = "bounds::count")]
+    /// What waits for a free one waits in the client, which is counted apart.
+    #[serde(with = "bounds::Count")]
     pub(crate) probe_connections: u64,
-    #[serde(deserialize_with = "bounds::count")]
+    /// The same for blockers.
+    #[serde(with = "bounds::Count")]
     pub(crate) blocker_connections: u64,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
 }
 
 /// The values of `blocking.pinning`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pinning {
-    #[serde(deserialize_with = "bounds::count")]
+    /// How many there are.
+    #[serde(with = "bounds::Count")]
     pub(crate) requests: u64,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// For how long a blocker keeps its thread.
+    #[serde(with = "bounds::Time")]
     pub(crate) keep: Duration,
-    #[serde(deserialize_with = "bounds::some")]
+    /// How blockers keep their threads.
+    #[serde(with = "bounds::AtLeastOne::<Keeps>")]
     blockers: Vec<Keeps>,
-    #[serde(deserialize_with = "bounds::some")]
+    /// Where blockers are carried out.
+    #[serde(with = "bounds::AtLeastOne::<BlockingStrategy>")]
     strategies: Vec<BlockingStrategy>,
-    #[serde(deserialize_with = "bounds::some")]
+    /// The most threads to offload to, a cell each.
+    #[serde(with = "bounds::AtLeastOne::<OffloadThreads>")]
     offload_threads: Vec<OffloadThreads>,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Requests that have not finished this long after the burst are given up.
+    #[serde(with = "bounds::Time")]
     pub(crate) time_limit: Duration,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
 }
 
 /// How a blocker keeps its thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Keeps {
     /// It sleeps.
@@ -155,6 +181,20 @@ impl<'de> Deserialize<'de> for OffloadThreads {
                 "{text:?} is neither \"default\" nor a number of threads from 1 to {OFFLOAD_THREADS_MAX}"
             ))),
         }
+    }
+}
+
+impl JsonSchema for OffloadThreads {
+    fn schema_name() -> Cow<'static, str> {
+        "OffloadThreads".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "pattern": r"^(default|\+?0*[1-9][0-9]*)$",
+            "description": format!("\"default\", or a number of threads from 1 to {OFFLOAD_THREADS_MAX}."),
+        })
     }
 }
 

@@ -2,65 +2,85 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use workload::Plan;
 
 use super::bounds;
 
 /// The table `[capacity]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Capacity {
+    /// `capacity.burst`: how fast do N waiting requests finish, in process?
     pub(crate) burst: Burst,
+    /// `capacity.hold-tasks`: how many requests can wait at once, in process?
     pub(crate) hold_tasks: Hold,
+    /// `capacity.hold`: the same over HTTP, one connection a request.
     pub(crate) hold: Hold,
 }
 
 /// The values of `capacity.burst`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Burst {
+    /// What each request does.
     pub(crate) plan: Plan,
-    #[serde(deserialize_with = "bounds::count")]
+    /// How many there are.
+    #[serde(with = "bounds::Count")]
     pub(crate) requests: u64,
     /// Where the model limits, requests shrink until the bound is at most this.
-    #[serde(deserialize_with = "bounds::duration")]
+    #[serde(with = "bounds::Time")]
     pub(crate) bound_max: Duration,
-    #[serde(deserialize_with = "bounds::some")]
+    /// Whether a burst is the first of its process (false) or the second, a cell each.
+    #[serde(with = "bounds::AtLeastOne::<bool>")]
     pub(crate) warm: Vec<bool>,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Requests that have not finished this long after the burst are given up.
+    #[serde(with = "bounds::Time")]
     pub(crate) time_limit: Duration,
 }
 
 /// The values of `capacity.hold` and `capacity.hold-tasks`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hold {
-    #[serde(deserialize_with = "bounds::duration")]
+    /// How long each request waits.
+    #[serde(with = "bounds::Time")]
     pub(crate) wait: Duration,
-    #[serde(deserialize_with = "bounds::positive")]
+    /// Arrivals are spread over this share of the wait.
+    #[serde(with = "bounds::Positive")]
     pub(crate) spread_share: f64,
-    #[serde(deserialize_with = "bounds::positive")]
+    /// Where a step would need more, its wait and its spread stretch in proportion.
+    #[serde(with = "bounds::Positive")]
     pub(crate) arrivals_per_s_max: f64,
-    #[serde(deserialize_with = "bounds::counts")]
+    /// How many requests, step by step.
+    #[serde(with = "bounds::Counts")]
     pub(crate) steps: Vec<u64>,
-    #[serde(deserialize_with = "bounds::count")]
+    /// A step that every variant runs, wherever its ramp ends.
+    #[serde(with = "bounds::Count")]
     pub(crate) common_step: u64,
-    #[serde(deserialize_with = "bounds::positive")]
+    /// A step is met when its p99 response time is at most this many waits.
+    #[serde(with = "bounds::Positive")]
     pub(crate) objective_waits: f64,
-    /// None does not bisect.
-    #[serde(default, deserialize_with = "bounds::optional_positive")]
+    /// Between the last step that was met and the first that was not, the ramp bisects until they are this near. Without it,
+    /// the ramp does not bisect.
+    #[serde(default, deserialize_with = "bounds::Positive::some", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bounds::Positive")]
     pub(crate) tolerance: Option<f64>,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
 }
 
 /// One step of a ramp: how many requests, and how they arrive and wait.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Step {
+    /// How many there are.
     pub(crate) requests: u64,
+    /// How long each request waits.
     pub(crate) wait: Duration,
     pub(crate) spread: Duration,
 }

@@ -1,7 +1,9 @@
 //! The values of the memory experiments: waiting requests, and idle connections.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use workload::Plan;
@@ -12,47 +14,61 @@ use super::bounds;
 pub(crate) const LOOKS_MIN: usize = 5;
 
 /// The table `[memory]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Memory {
+    /// `memory.tasks`: what does one more waiting request cost, in process?
     pub(crate) tasks: Tasks,
+    /// `memory.connections`: what does one more idle connection cost, that has served a request?
     pub(crate) connections: Connections,
 }
 
 /// The values of `memory.tasks`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tasks {
     /// How many requests wait, look by look.
-    #[serde(deserialize_with = "units")]
+    #[serde(with = "Units")]
     pub(crate) units: Vec<u64>,
-    #[serde(deserialize_with = "bounds::count")]
+    /// Where the model limits how many are in service: so many numbers of them, up to the limit.
+    #[serde(with = "bounds::Count")]
     pub(crate) limited_looks: u64,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// How long every request waits.
+    #[serde(with = "bounds::Time")]
     pub(crate) wait: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Where the first one ends before the last look, the cell is taken again with a longer wait, up to this.
+    #[serde(with = "bounds::Time")]
     pub(crate) wait_max: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// From when all are there to the look.
+    #[serde(with = "bounds::Time")]
     pub(crate) settle: Duration,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
 }
 
 /// The values of `memory.connections`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Connections {
     /// How many connections are open, look by look.
-    #[serde(deserialize_with = "units")]
+    #[serde(with = "Units")]
     pub(crate) units: Vec<u64>,
+    /// What each connection has served.
     pub(crate) plan: Plan,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// A connection that has no answer after this has failed.
+    #[serde(with = "bounds::Time")]
     pub(crate) timeout: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// From when all are there to the look.
+    #[serde(with = "bounds::Time")]
     pub(crate) settle: Duration,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
 }
+
+/// Ascending numbers, enough for a line.
+enum Units {}
 
 impl Tasks {
     /// How many requests are in service, look by look, where the model lets no more than `limit` in: evenly spaced
@@ -64,17 +80,34 @@ impl Tasks {
     }
 }
 
-/// Ascending numbers, enough for a line.
-fn units<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
-    let units = bounds::counts(deserializer)?;
-    if units.len() < LOOKS_MIN {
-        let given = units.len();
-        return Err(D::Error::custom(format!("a line needs {LOOKS_MIN} numbers at least, not {given}")));
+impl Units {
+    fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+        let units = bounds::Counts::deserialize(deserializer)?;
+        if units.len() < LOOKS_MIN {
+            let given = units.len();
+            return Err(D::Error::custom(format!("a line needs {LOOKS_MIN} numbers at least, not {given}")));
+        }
+        if !units.is_sorted_by(|a, b| a < b) {
+            return Err(D::Error::custom("each number must be above the one before it"));
+        }
+        Ok(units)
     }
-    if !units.is_sorted_by(|a, b| a < b) {
-        return Err(D::Error::custom("each number must be above the one before it"));
+}
+
+impl JsonSchema for Units {
+    fn schema_name() -> Cow<'static, str> {
+        "Units".into()
     }
-    Ok(units)
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "array",
+            "items": generator.subschema_for::<bounds::Count>(),
+            "minItems": LOOKS_MIN,
+            "uniqueItems": true,
+            "description": "Each number is above the one before it.",
+        })
+    }
 }
 
 #[cfg(test)]

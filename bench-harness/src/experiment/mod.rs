@@ -7,8 +7,11 @@ mod bounds;
 mod capacity;
 mod memory;
 mod pipeline;
+mod schema;
 mod throughput;
 mod values;
+
+use std::collections::BTreeSet;
 
 use cell_protocol::Ability;
 
@@ -19,6 +22,7 @@ pub(crate) use blocking::{Beside, Blocker, Keeps, Pinning, Probe};
 pub(crate) use capacity::{Hold, Step};
 pub(crate) use memory::{Connections, LOOKS_MIN, Tasks};
 pub(crate) use pipeline::{Named, Pipeline, Setting, configuration, stages};
+pub(crate) use schema::schema_of_a_file;
 pub(crate) use throughput::{Closed, Open};
 pub(crate) use values::{Size, Values};
 
@@ -176,6 +180,11 @@ impl Experiment {
     /// The table of its values, in the one of its family: the policies share theirs.
     pub(crate) fn table(self) -> &'static str {
         if self.policy().is_some() { "policy" } else { self.own_name() }
+    }
+
+    /// Every table that a file states in two sizes: the family, and the table in it.
+    fn tables() -> BTreeSet<(&'static str, &'static str)> {
+        Experiment::ALL.into_iter().map(|experiment| (experiment.family(), experiment.table())).collect()
     }
 
     /// The experiments that `names` stand for, in their usual order: `capacity` is all that begin so.

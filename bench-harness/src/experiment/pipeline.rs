@@ -2,8 +2,10 @@
 
 mod setting;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use workload::arrivals::Spacing;
 use workload::pipeline::Policy;
@@ -13,36 +15,44 @@ use super::bounds;
 pub(crate) use setting::{Setting, configuration, stages};
 
 /// The table `[pipeline]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pipelines {
     /// Of all policies.
     pub(crate) policy: Pipeline,
+    /// `pipeline.sizing`: batch sizes, limits in flight and detectors, beside their arithmetic.
     pub(crate) sizing: Pipeline,
+    /// `pipeline.conditions`: what is left of a policy's gain where costs vary, where the loop computes, and alone?
     pub(crate) conditions: Pipeline,
 }
 
 /// The values of one pipeline experiment, or of one for each policy.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Pipeline {
     /// What differs from the study's own pipeline, a cell each.
-    #[serde(deserialize_with = "bounds::some")]
+    #[serde(with = "bounds::AtLeastOne::<Setting>")]
     pub(crate) settings: Vec<Setting>,
     /// The runtimes that are measured where the command line names none; an empty list is all of them.
     pub(crate) runtimes: Vec<String>,
     /// The experiments that are measured on all of them nevertheless, by the last part of their name.
     pub(crate) everywhere: Vec<String>,
-    #[serde(deserialize_with = "bounds::positive")]
+    /// How many interactive images come a second.
+    #[serde(with = "bounds::Positive")]
     pub(crate) interactive_per_s: f64,
+    /// How they follow each other.
     pub(crate) interactive_arrivals: Spacing,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// For the pipeline to fill.
+    #[serde(with = "bounds::Time")]
     pub(crate) warmup: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// The window.
+    #[serde(with = "bounds::Time")]
     pub(crate) duration: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// How long what is in flight at the end may take.
+    #[serde(with = "bounds::Time")]
     pub(crate) drain: Duration,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
 }
 
@@ -59,6 +69,16 @@ impl Pipeline {
         self.runtimes.is_empty()
             || self.everywhere.iter().any(|everywhere| everywhere == experiment)
             || self.runtimes.iter().any(|known| known == runtime)
+    }
+}
+
+impl JsonSchema for Setting {
+    fn schema_name() -> Cow<'static, str> {
+        "Setting".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "description": "Words of KEY=VALUE, and `alone`; none is the study's own pipeline." })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use workload::Plan;
 use workload::arrivals::Spacing;
@@ -9,48 +10,63 @@ use workload::arrivals::Spacing;
 use super::bounds;
 
 /// The table `[throughput]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Throughput {
+    /// `throughput.closed`: every connection sends its next request when the answer to the last one has come.
     pub(crate) closed: Closed,
+    /// `throughput.open`: requests by a schedule, at a share of what the floor can do on the same CPUs.
     pub(crate) open: Open,
 }
 
 /// The values of `throughput.closed`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Closed {
+    /// What each request does.
     pub(crate) plan: Plan,
-    #[serde(deserialize_with = "bounds::counts")]
+    /// How many there are, a cell each.
+    #[serde(with = "bounds::Counts")]
     pub(crate) connections: Vec<u64>,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Load before the window.
+    #[serde(with = "bounds::Time")]
     pub(crate) warmup: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// The window.
+    #[serde(with = "bounds::Time")]
     pub(crate) duration: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// A request that has no answer after this has timed out.
+    #[serde(with = "bounds::Time")]
     pub(crate) timeout: Duration,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
 }
 
 /// The values of `throughput.open`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Open {
+    /// What each request does.
     pub(crate) plan: Plan,
-    #[serde(deserialize_with = "bounds::count")]
+    /// How many there are.
+    #[serde(with = "bounds::Count")]
     pub(crate) connections: u64,
     /// Of the floor's throughput in a closed loop of as many connections.
-    #[serde(deserialize_with = "bounds::positive")]
+    #[serde(with = "bounds::Positive")]
     pub(crate) floor_share: f64,
+    /// How they follow each other.
     pub(crate) arrivals: Spacing,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Load before the window.
+    #[serde(with = "bounds::Time")]
     pub(crate) warmup: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// The window.
+    #[serde(with = "bounds::Time")]
     pub(crate) duration: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// A request that has no answer after this has timed out.
+    #[serde(with = "bounds::Time")]
     pub(crate) timeout: Duration,
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// How often it is measured where the command line does not say.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) repetitions: u32,
 }
 

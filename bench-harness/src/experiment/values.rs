@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -37,16 +38,24 @@ pub(crate) enum Size {
 }
 
 /// The values of every experiment, in one size.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Values {
+    /// The noise floor: a cell measured as if it were two.
     pub(crate) aa: Aa,
+    /// What do the innocent feel when a handler keeps its thread?
     pub(crate) blocking: Blocking,
+    /// How many requests can wait at once, how fast do they finish, and what ends it?
     pub(crate) capacity: Capacity,
+    /// What does one more cost?
     pub(crate) memory: Memory,
+    /// What do batches buy, and what do they cost those who wait?
     pub(crate) pipeline: Pipelines,
+    /// What does the model itself cost?
     pub(crate) throughput: Throughput,
+    /// The limits of the server in every HTTP cell.
     pub(crate) server: Server,
+    /// What a cell costs beside its bound, for the estimate of `--dry-run` alone.
     pub(crate) estimate: Costs,
     /// What the files say, in this size: each experiment by its name, and the tables that all share by theirs.
     #[serde(skip)]
@@ -54,32 +63,41 @@ pub(crate) struct Values {
 }
 
 /// The limits of the server in every HTTP cell.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Server {
-    #[serde(deserialize_with = "bounds::small_count")]
+    /// Connections that the kernel keeps before they are accepted.
+    #[serde(with = "bounds::SmallCount")]
     pub(crate) backlog: u32,
-    #[serde(deserialize_with = "bounds::count")]
+    /// What is above it is refused.
+    #[serde(with = "bounds::Count")]
     pub(crate) in_flight_limit: u64,
-    #[serde(deserialize_with = "bounds::count")]
+    /// Connections that are open at one time.
+    #[serde(with = "bounds::Count")]
     pub(crate) connections_max: u64,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// A connection that sends nothing for so long is closed.
+    #[serde(with = "bounds::Time")]
     pub(crate) idle_timeout: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// How long a request may take to arrive.
+    #[serde(with = "bounds::Time")]
     pub(crate) request_timeout: Duration,
 }
 
 /// What a cell costs beside its bound, for the estimate.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Costs {
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Starting and ending a process, and everything around it.
+    #[serde(with = "bounds::Time")]
     pub(crate) process: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Dispatching one request, on the slowest model.
+    #[serde(with = "bounds::Time")]
     pub(crate) request: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Starting the client's processes, over HTTP.
+    #[serde(with = "bounds::Time")]
     pub(crate) client: Duration,
-    #[serde(deserialize_with = "bounds::duration")]
+    /// Looking at the memory of a process and at that of the kernel.
+    #[serde(with = "bounds::Time")]
     pub(crate) look: Duration,
 }
 
@@ -107,10 +125,15 @@ impl Values {
     /// A usage error where the file cannot be read, or a value of either size makes no sense.
     pub(crate) fn load(file: Option<&Path>, size: Size) -> anyhow::Result<Values> {
         let (tables, origin) = tables(file)?;
+        let of = |size| {
+            let mut tables = tables.clone();
+            choose(&mut tables, size, &origin)?;
+            read(tables, &origin)
+        };
         for other in Size::ALL.into_iter().filter(|other| *other != size) {
-            read(tables.clone(), other, &origin)?;
+            of(other)?;
         }
-        read(tables, size, &origin)
+        of(size)
     }
 
     /// As [`load`](Values::load), with values of one experiment that were given as KEY=VALUE.
@@ -125,8 +148,8 @@ impl Values {
         given: &[String],
     ) -> anyhow::Result<Values> {
         let (mut tables, origin) = tables(file)?;
-        choose(&mut tables, size);
-        let Some(own) = of_experiment(&mut tables, experiment) else {
+        choose(&mut tables, size, &origin)?;
+        let Some(own) = sized(&mut tables, experiment.family(), experiment.table()) else {
             return Err(usage(format!("{origin}: there is no table [{}]", experiment.name())));
         };
         for pair in given {
@@ -134,7 +157,7 @@ impl Values {
         }
         // Until here the file's own mistakes were not looked for; now both are, and the last word was the command line's.
         let origin = if given.is_empty() { origin } else { given.join(" ") };
-        read(tables, size, &origin)
+        read(tables, &origin)
     }
 
     /// The values that are compiled in.
@@ -187,12 +210,18 @@ impl Values {
     }
 }
 
-/// All tables, with those of `file` over the ones that are compiled in, and where they come from.
-fn tables(file: Option<&Path>) -> anyhow::Result<(Table, String)> {
+/// The tables that are compiled in, of both sizes.
+pub(super) fn built_in() -> anyhow::Result<Table> {
     let mut tables = Table::new();
     for (name, text) in BUILT_IN {
         merge(&mut tables, text.parse().with_context(|| format!("{name} is compiled in"))?);
     }
+    Ok(tables)
+}
+
+/// All tables, with those of `file` over the ones that are compiled in, and where they come from.
+fn tables(file: Option<&Path>) -> anyhow::Result<(Table, String)> {
+    let mut tables = built_in()?;
     let Some(file) = file else { return Ok((tables, "the experiments that are compiled in".to_owned())) };
     let origin = file.display().to_string();
     let own = toml_file::read(file, "the experiments")?;
@@ -210,24 +239,28 @@ fn merge(under: &mut Table, over: Table) {
     }
 }
 
-/// Keeps one of an experiment's two sizes, in the place of both.
-fn choose(tables: &mut Table, size: Size) {
-    for experiment in Experiment::ALL {
-        if let Some(own) = of_experiment(tables, experiment)
-            && let Some(Value::Table(chosen)) = own.remove(size.name())
-        {
-            Size::ALL.iter().for_each(|size| drop(own.remove(size.name())));
-            merge(own, chosen);
+/// Keeps one of each experiment's two sizes, in the place of both.
+fn choose(tables: &mut Table, size: Size, origin: &str) -> anyhow::Result<()> {
+    for (family, name) in Experiment::tables() {
+        let Some(own) = sized(tables, family, name) else { continue };
+        if let Some(key) = own.keys().find(|key| Size::ALL.iter().all(|size| size.name() != *key)) {
+            let table = format!("[{family}.{name}");
+            return Err(usage(format!(
+                "{origin}: {family}.{name}: {key:?} is no size; what is said of one stands in {table}.quick] or {table}.full]"
+            )));
+        }
+        if let Some(Value::Table(chosen)) = own.remove(size.name()) {
+            *own = chosen;
         }
     }
+    Ok(())
 }
 
-fn of_experiment(tables: &mut Table, experiment: Experiment) -> Option<&mut Table> {
-    tables.get_mut(experiment.family())?.as_table_mut()?.get_mut(experiment.table())?.as_table_mut()
+fn sized<'t>(tables: &'t mut Table, family: &str, name: &str) -> Option<&'t mut Table> {
+    tables.get_mut(family)?.as_table_mut()?.get_mut(name)?.as_table_mut()
 }
 
-fn read(mut tables: Table, size: Size, origin: &str) -> anyhow::Result<Values> {
-    choose(&mut tables, size);
+fn read(mut tables: Table, origin: &str) -> anyhow::Result<Values> {
     let stated = stated(&mut tables);
     let values: Values = serde_path_to_error::deserialize(Value::Table(tables)).map_err(|error| {
         let path = error.path().to_string();
@@ -244,7 +277,7 @@ fn stated(tables: &mut Table) -> BTreeMap<String, serde_json::Value> {
         }
     }
     for experiment in Experiment::ALL {
-        if let Some(own) = of_experiment(tables, experiment) {
+        if let Some(own) = sized(tables, experiment.family(), experiment.table()) {
             stated.insert(experiment.name().to_owned(), serde_json::json!(own));
         }
     }
@@ -289,93 +322,4 @@ fn example(model: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn load(text: &str) -> anyhow::Result<Values> {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("mine.toml");
-        std::fs::write(&file, text).unwrap();
-        Values::load(Some(&file), Size::Quick)
-    }
-
-    #[test]
-    fn a_file_changes_what_it_says_and_no_more() {
-        let values = load("[capacity.burst.quick]\nrequests = 7\n").unwrap();
-        assert_eq!(values.capacity.burst.requests, 7);
-        assert_eq!(values.capacity.burst.plan.to_string(), "wait=100ms");
-        assert_eq!(values.capacity.hold.steps, [500, 1_000, 2_000]);
-        // What it is defined by is what was read, in the size that was asked for.
-        let definition = values.definition(&["capacity.burst"]);
-        assert_eq!(definition.keys().collect::<Vec<_>>(), ["capacity.burst", "server"]);
-        let burst = &definition["capacity.burst"];
-        assert_eq!((&burst["requests"], &burst["plan"]), (&7.into(), &"wait=100ms".into()));
-        assert_eq!((burst.get("repetitions"), burst.get("full")), (None, None));
-    }
-
-    #[test]
-    fn the_long_file_differs_from_the_full_size_in_length() {
-        let long = load(include_str!("../../experiments/long.toml")).unwrap();
-        let quick = Values::built_in(Size::Quick).unwrap();
-        assert_eq!(long.capacity.hold.steps, quick.capacity.hold.steps);
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("long.toml");
-        std::fs::write(&file, include_str!("../../experiments/long.toml")).unwrap();
-        let long = Values::load(Some(&file), Size::Full).unwrap();
-        // What p99.9 takes.
-        let probe = &long.blocking.probe;
-        assert!(probe.probes_per_s * probe.duration.as_secs_f64() > 10_000.0);
-        assert!(long.capacity.hold_tasks.steps.contains(&2_000_000));
-    }
-
-    #[test]
-    fn a_value_out_of_range_is_named_in_one_line() {
-        let cases = [
-            ("burst.quick]\nbound_max = \"soon\"", "capacity.burst.bound_max: \"soon\" is not a duration"),
-            ("burst.full]\nrequests = 0", "capacity.burst.requests: 0 is not a whole number from 1"),
-            ("burst.quick]\nrequests = -1", "-1 is not a whole number"),
-            ("burst.quick]\nwarm = []", "capacity.burst.warm: an empty list"),
-            ("burst.quick]\ntime_limit = \"0s\"", "is not a duration above 0"),
-            ("hold.quick]\nspread_share = nan", "capacity.hold.spread_share: NaN is not a number above 0"),
-            ("hold.quick]\narrivals_per_s_max = 1e300", "is not a number above 0 and up to"),
-            ("hold-tasks.full]\nsteps = [100, 0]", "capacity.hold-tasks.steps"),
-            ("burst.quick]\nplan = \"sleep=1s\"", "the steps are wait"),
-            ("burst.quick]\nrequest = 5", "unknown field `request`"),
-        ];
-        for (text, expected) in cases {
-            let error = load(&format!("[capacity.{text}\n")).unwrap_err().to_string();
-            assert!(error.contains("mine.toml: ") && error.contains(expected), "{text}: {error}");
-            assert_eq!(error.lines().count(), 1, "{error}");
-        }
-        let error = load("[capacity.burst.quick]\nrequests = = 5\n").unwrap_err().to_string();
-        assert!(error.contains("mine.toml, line 2: "), "{error}");
-        let error = Values::load(Some(Path::new("/nowhere.toml")), Size::Full).unwrap_err().to_string();
-        assert!(error.contains("cannot read the experiments of /nowhere.toml"), "{error}");
-    }
-
-    fn given(pairs: &[&str]) -> anyhow::Result<Values> {
-        let pairs: Vec<String> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
-        Values::with_given(None, Size::Quick, Experiment::Burst, &pairs)
-    }
-
-    #[test]
-    fn pairs_are_read_as_the_file_would_be() {
-        let values = given(&["requests=2_000", "plan=wait=5ms", "warm=true"]).unwrap();
-        let burst = values.capacity.burst;
-        assert_eq!(
-            (burst.requests, burst.warm, burst.plan.to_string()),
-            (2_000, vec![true], "wait=5ms".into())
-        );
-        let error = |pairs: &[&str]| given(pairs).unwrap_err().to_string();
-        assert_eq!(
-            error(&["request=5"]),
-            "capacity.burst has no value \"request\"; did you mean \"requests\"?"
-        );
-        assert!(
-            error(&["requests=0"]).contains("requests=0: capacity.burst.requests: 0 is not a whole number")
-        );
-        assert!(error(&["requests=many"]).contains("requests=many: write it as requests=10000"));
-        assert!(error(&["plan=sleep=1s"]).contains("the steps are wait"));
-        assert!(error(&["fast"]).contains("is not KEY=VALUE"));
-    }
-}
+mod tests;

@@ -1,4 +1,4 @@
-//! Every file that a run leaves is what its schema says, and one that was doctored is not.
+//! Every file that a run leaves or reads is what its schema says, and one that was doctored is not.
 
 use std::fs;
 use std::path::Path;
@@ -99,6 +99,27 @@ fn what_aa_and_the_benches_leave_is_what_their_schemas_say() {
     let benches = json_of(&out.join("benches.json"));
     assert_eq!(benches["benches"].as_array().map(Vec::len), Some(2), "{benches:#}");
     assert_valid(&schema("benches"), &benches, "benches.json");
+}
+
+#[test]
+fn every_file_of_experiments_is_what_its_schema_says() {
+    let schema = schema("experiments");
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut seen = 0;
+    for directory in ["experiments", "tests/fixtures"] {
+        for entry in fs::read_dir(package.join(directory)).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_none_or(|extension| extension != "toml") {
+                continue;
+            }
+            let table: toml::Table =
+                fs::read_to_string(&path).expect("a text").parse().expect("a file of experiments is TOML");
+            let value = serde_json::to_value(table).expect("no value of it is a date");
+            assert_valid(&schema, &value, text(&path));
+            seen += 1;
+        }
+    }
+    assert!(seen > 8, "{seen} files");
 }
 
 #[test]

@@ -59,6 +59,7 @@ impl Schedule for Arrivals {
 
 /// How the requests of an open loop follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
     /// All gaps are alike; request i starts at `i / rate`, the first one at once.

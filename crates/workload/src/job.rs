@@ -11,6 +11,7 @@ use crate::plan::Plan;
 
 /// What a model does with a step that keeps its thread: a block, or a computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockingStrategy {
     /// Carry it out where the handler runs.

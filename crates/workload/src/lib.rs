@@ -14,6 +14,8 @@ mod math;
 pub mod pipeline;
 mod plan;
 mod primitive;
+#[cfg(feature = "schema")]
+mod schema;
 
 pub use counts::{RequestCounts, ServerCounts};
 pub use job::{Answer, BlockingStrategy, Job, Progress, UnknownStrategy};
