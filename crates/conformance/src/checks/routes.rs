@@ -51,8 +51,8 @@ pub(crate) fn names_what_is_wrong(subject: &Subject<'_>) -> Seen {
         ("/run/wait=1ms?seed=x", 400, "bad seed"),
         ("/run/wait=1ms?strategy=x", 400, "inline, offload and in-place"),
         ("/run/wait=1ms?sede=1", 400, "unknown parameter"),
-        ("/", 404, "/run/PLAN, /healthz and /metrics"),
-        ("/run", 404, "/run/PLAN, /healthz and /metrics"),
+        ("/", 404, "/run/PLAN or /image/LANE, /healthz and /metrics"),
+        ("/run", 404, "/run/PLAN or /image/LANE, /healthz and /metrics"),
     ] {
         let response = client.get(path)?;
         expect_status(&response, status, path)?;
