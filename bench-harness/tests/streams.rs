@@ -82,12 +82,22 @@ fn a_reader_that_has_had_enough_does_not_change_the_exit_code() {
     let run: Vec<&str> = run.iter().map(String::as_str).collect();
     let report = ["report", out.to_str().expect("a name")];
     let fails = ["verify", "-m", "fake:dies", "--checks", "burst-loses-nothing", "--no-progress"];
-    let commands: [(&[&str], i32); 7] = [
+    let same = ["compare", report[1], report[1]];
+    let pid = std::process::id().to_string();
+    let commands: [(&[&str], i32); 15] = [
         (&["--help"], 0),
         (&["list"], 0),
         (&["list", "--format", "json"], 0),
         (&run, 0),
         (&report, 0),
+        (&["report", report[1], "--format", "csv"], 0),
+        (&same, 0),
+        (&["predict", "pipeline"], 0),
+        (&["schema", "row"], 0),
+        (&["completions", "bash"], 0),
+        (&["threads", &pid, "--duration", "10ms"], 0),
+        (&["doctor", "--duration", "20ms"], 0),
+        (&["cell", "fake", "capacity.burst", "--quick", "requests=10", "plan=wait=1ms"], 0),
         (&["cell", "fake:dies", "capacity.burst"], 1),
         (&fails, 3),
     ];

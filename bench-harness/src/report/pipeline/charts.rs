@@ -50,9 +50,8 @@ fn panel(label: &str, own: &[&Group]) -> Option<Panel> {
     let mut lines = vec![Line { style: 0, name: "not beaten:".to_owned(), told, points: joined }];
     for group in own.iter().filter(|group| !front.iter().any(|other| other.anchor() == group.anchor())) {
         let Some(point) = point(group, true) else { continue };
-        let doubt = if group.status.ranks() { "" } else { " (invalid)" };
-        let told = format!("{}{doubt}", point.told);
-        lines.push(Line { style: 1, name: "beaten:".to_owned(), told, points: vec![point] });
+        let name = if group.status.ranks() { "beaten:" } else { "not ranked, a check failed:" };
+        lines.push(Line { style: 1, name: name.to_owned(), told: point.told.clone(), points: vec![point] });
     }
     let points = || lines.iter().flat_map(|line| &line.points);
     if points().count() < 2 {

@@ -24,7 +24,7 @@ pub(super) fn findings(groups: &[Group]) -> Vec<String> {
     let variants = by_variant(groups);
     let mut found: Vec<String> = variants.iter().filter_map(|(label, own)| trade_off(label, own)).collect();
     found.extend(beside_arithmetic(groups));
-    found.extend(varied(groups));
+    found.extend(conditions(groups));
     found
 }
 
@@ -73,34 +73,37 @@ fn beside_arithmetic(groups: &[Group]) -> Option<String> {
     ))
 }
 
-/// What is left of a policy where the costs of images vary.
-fn varied(groups: &[Group]) -> Vec<String> {
-    let cells = of(groups, Experiment::Conditions)
-        .filter(|group| group.status.ranks() && setting(group).contains("deviation-percent="));
-    let told = |varied: &Group| {
-        let word = |key: &str| {
-            setting(varied).split_whitespace().find_map(|word| word.strip_prefix(key)).map(str::to_owned)
-        };
-        let (policy, percent) = (word("policy=")?, word("deviation-percent=")?);
-        let even = groups.iter().find(|group| {
-            group.cell.experiment == format!("pipeline.{policy}")
-                && group.label == varied.label
-                && setting(group).is_empty()
-                && group.status.ranks()
-        })?;
-        Some(format!(
-            "With costs that vary by {percent} %, `{policy}` on `{}` carries {} bulk images/s at an interactive p50 of {} and \
-             a maximum of {}, in the place of {} at {} and {}.",
-            varied.label,
-            rate(varied.median("bulk_images_per_s")?),
-            ns(varied.median("interactive_p50_ns")?),
-            ns(varied.median("interactive_max_ns")?),
-            rate(even.median("bulk_images_per_s")?),
-            ns(even.median("interactive_p50_ns")?),
-            ns(even.median("interactive_max_ns")?),
-        ))
+/// What is left of a policy under another condition: costs that vary, stages that compute on the loop.
+fn conditions(groups: &[Group]) -> Vec<String> {
+    let cells = of(groups, Experiment::Conditions).filter(|group| group.status.ranks());
+    cells.filter_map(|group| beside_the_study(group, groups)).collect()
+}
+
+fn beside_the_study(changed: &Group, groups: &[Group]) -> Option<String> {
+    let word = |key: &str| setting(changed).split_whitespace().find_map(|word| word.strip_prefix(key));
+    let condition = match (word("deviation-percent="), word("strategy=")) {
+        (Some(percent), None) => format!("costs that vary by {percent} %"),
+        (None, Some("inline")) => "CPU stages that compute on the threads of the loop".to_owned(),
+        _ => return None,
     };
-    cells.filter_map(told).collect()
+    let policy = word("policy=")?;
+    let study = groups.iter().find(|group| {
+        group.cell.experiment == format!("pipeline.{policy}")
+            && group.label == changed.label
+            && setting(group).is_empty()
+            && group.status.ranks()
+    })?;
+    Some(format!(
+        "With {condition}, `{policy}` on `{}` carries {} bulk images/s at an interactive p50 of {} and a maximum of {}, in the \
+         place of {} at {} and {}.",
+        changed.label,
+        rate(changed.median("bulk_images_per_s")?),
+        ns(changed.median("interactive_p50_ns")?),
+        ns(changed.median("interactive_max_ns")?),
+        rate(study.median("bulk_images_per_s")?),
+        ns(study.median("interactive_p50_ns")?),
+        ns(study.median("interactive_max_ns")?),
+    ))
 }
 
 fn rate(per_s: f64) -> String {
