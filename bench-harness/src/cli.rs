@@ -284,13 +284,13 @@ pub(crate) struct Serve {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=4_096))]
     pub(crate) workers: Option<u32>,
     /// The most requests in flight; more are answered 503
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, conflicts_with = "pipeline")]
     pub(crate) in_flight_limit: u64,
     /// The most connections; more are answered 503 and closed
     #[arg(long, default_value_t = 100_000)]
     pub(crate) connections_max: u64,
     /// How many requests may wait to be started, where the model has a queue
-    #[arg(long, default_value_t = 10_000)]
+    #[arg(long, default_value_t = 10_000, conflicts_with = "pipeline")]
     pub(crate) queue_capacity: u64,
     /// The listen backlog, in connections
     #[arg(long, default_value_t = 4_096)]

@@ -27,6 +27,7 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         ("--workers", contestant.place.workers.to_string()),
         ("--listen", arguments.listen.to_string()),
         ("--connections-max", arguments.connections_max.to_string()),
+        ("--idle-timeout", humantime::format_duration(arguments.idle_timeout).to_string()),
         ("--request-timeout", humantime::format_duration(arguments.request_timeout).to_string()),
         ("--backlog", arguments.backlog.to_string()),
     ];
@@ -40,7 +41,6 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
             command.arg("serve");
             flags.extend([
                 ("--in-flight-limit", arguments.in_flight_limit.to_string()),
-                ("--idle-timeout", humantime::format_duration(arguments.idle_timeout).to_string()),
                 ("--queue-capacity", arguments.queue_capacity.to_string()),
             ]);
         }

@@ -95,7 +95,10 @@ pub(crate) struct PipelineOptions {
     /// The most connections, each of which has a thread; more are answered 503 and closed.
     #[arg(long, default_value_t = 1_000)]
     pub(crate) connections_max: u64,
-    /// How long a connection may be idle, and an image may take.
+    /// How long a connection may be idle between requests.
+    #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
+    pub(crate) idle_timeout: Duration,
+    /// How long a request may take to arrive whole, its image to go through, or its response to be taken.
     #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
     pub(crate) request_timeout: Duration,
     /// How long a drain may take before the server ends all the same.

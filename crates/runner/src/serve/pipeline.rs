@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use execution_model::pipeline::{Awaited, Lane, NotAdmitted, NotThrough, PipelineSetup, Stages};
-use execution_model::server::ListenSpec;
+use execution_model::server::{ListenSpec, ServerLimits};
 use execution_model::{Runtime, RuntimeConfig, checked_drain, tell};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -53,6 +53,13 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &PipelineOption
         PipelineSetup { spec, strategy, rounds_per_us: options.rounds_per_us, seed: 1, faults: Vec::new() };
     let setup = setup.checked().map_err(usage)?;
     let config = RuntimeConfig { workers, queue_capacity, offload_threads: None };
+    let limits = ServerLimits {
+        in_flight: setup.spec.in_flight_max as u64,
+        connections: options.connections_max,
+        idle: options.idle_timeout,
+        request: options.request_timeout,
+    };
+    let limits = limits.checked().map_err(usage)?;
     let listen = ListenSpec { address: options.listen, backlog: options.backlog, reuse_port: false };
     let listener = listen.checked().map_err(usage)?.bind()?;
     let address = listener.local_addr().context("the socket has no address")?;
@@ -61,12 +68,7 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &PipelineOption
     (ability.start)(&runtime, &stages).context("the pipeline cannot start")?;
     // Of all that happens, so that the metrics tell of it.
     stages.measure(stages.epoch(), stages.epoch() + FOR_EVER);
-    let front = Arc::new(Front {
-        stages: Arc::clone(&stages),
-        connections: AtomicU64::new(0),
-        connections_max: options.connections_max,
-        patience: options.request_timeout,
-    });
+    let front = Arc::new(Front { stages: Arc::clone(&stages), connections: AtomicU64::new(0), limits });
     thread::Builder::new().name("accept".into()).spawn(move || front.accept(&listener))?;
     let label = format!("{}:{}", R::INFO.id, info.name);
     tell(format_args!(
@@ -96,9 +98,8 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3_600);
 struct Front {
     stages: Arc<Stages>,
     connections: AtomicU64,
-    connections_max: u64,
-    /// How long a connection may be idle, an image may take, and an answer may wait to be taken.
-    patience: Duration,
+    /// A request's time is what it may take to arrive, what its image may take, and what its answer may wait to be taken.
+    limits: ServerLimits,
 }
 
 impl Front {
@@ -109,7 +110,7 @@ impl Front {
                 thread::sleep(Duration::from_millis(10));
                 continue;
             };
-            if self.connections.fetch_add(1, SeqCst) >= self.connections_max {
+            if self.connections.fetch_add(1, SeqCst) >= self.limits.connections {
                 let _gone = turn_away(&stream);
                 self.connections.fetch_sub(1, SeqCst);
                 continue;
@@ -127,10 +128,10 @@ impl Front {
 
     /// Serves a connection until its end.
     fn serve(&self, mut stream: &TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(self.patience))?;
-        stream.set_write_timeout(Some(self.patience))?;
+        stream.set_write_timeout(Some(self.limits.request))?;
         let mut input = Vec::new();
         let mut buffer = [0; HEAD_BYTES_MAX];
+        let mut arrives_since = None;
         loop {
             match http::parse(&input) {
                 Parsed::Request(request) => {
@@ -140,14 +141,31 @@ impl Front {
                     if !reply.keep_alive {
                         return Ok(());
                     }
+                    arrives_since = (!input.is_empty()).then(Instant::now);
                 }
                 Parsed::Refused(refusal) => {
                     return answer(stream, Reply::CLOSE, refusal.status, &format!("{}\n", refusal.reason));
                 }
-                Parsed::Partial => match stream.read(&mut buffer)? {
-                    0 => return Ok(()),
-                    read => input.extend_from_slice(&buffer[..read]),
-                },
+                Parsed::Partial => {
+                    let arriving = |since: Instant| self.limits.request.saturating_sub(since.elapsed());
+                    let left = arrives_since.map_or(self.limits.idle, arriving);
+                    if left.is_zero() {
+                        return answer(
+                            stream,
+                            Reply::CLOSE,
+                            Status::RequestTimeout,
+                            "the request did not arrive in time\n",
+                        );
+                    }
+                    stream.set_read_timeout(Some(left))?;
+                    match stream.read(&mut buffer) {
+                        Ok(0) => return Ok(()),
+                        Ok(read) => input.extend_from_slice(&buffer[..read]),
+                        Err(late) if late.kind() == io::ErrorKind::WouldBlock && arrives_since.is_some() => {}
+                        Err(gone) => return Err(gone),
+                    }
+                    arrives_since.get_or_insert_with(Instant::now);
+                }
             }
         }
     }
@@ -172,7 +190,7 @@ impl Front {
     /// Sends an image through.
     fn send(&self, lane: Lane) -> (Status, String) {
         let now = Instant::now();
-        let deadline = now + self.patience;
+        let deadline = now + self.limits.request;
         let brought = match lane {
             Lane::Interactive => self.stages.await_interactive(now),
             Lane::Bulk => self.stages.await_admitted(lane, now, deadline),

@@ -17,8 +17,9 @@ fn front(policy: Policy, connections_max: u64) -> (Arc<Front>, std::net::SocketA
     };
     let stages = Stages::new(setup.checked().unwrap());
     stages.measure(stages.epoch(), stages.epoch() + FOR_EVER);
-    let patience = Duration::from_millis(500);
-    let front = Arc::new(Front { stages, connections: AtomicU64::new(0), connections_max, patience });
+    let time = Duration::from_millis(500);
+    let limits = ServerLimits { in_flight: 48, connections: connections_max, idle: time, request: time };
+    let front = Arc::new(Front { stages, connections: AtomicU64::new(0), limits });
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let accepting = Arc::clone(&front);
@@ -118,4 +119,21 @@ fn what_is_no_image_is_told_so_and_connections_have_a_limit() {
     };
     assert!(refused.contains("too many connections"), "{refused}");
     drop(kept);
+}
+
+#[test]
+fn half_a_request_is_answered_408_and_an_idle_connection_is_closed() {
+    let (_front, address) = front(Policy::FIFO1, 10);
+    let ends = |sent: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(sent.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    assert!(ends("GET /healthz HT").starts_with("HTTP/1.1 408 Request Timeout\r\n"));
+    assert_eq!(ends(""), "");
+    let kept = ends("GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert!(kept.starts_with("HTTP/1.1 200 OK\r\n") && kept.ends_with("\r\n\r\nok\n"), "{kept}");
 }
