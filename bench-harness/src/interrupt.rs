@@ -3,6 +3,7 @@
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ pub(crate) struct Interrupt {
 
 /// How often a sleep looks at the flag.
 const SLICE: Duration = Duration::from_millis(20);
+/// How long the end may wait for a standard error that takes nothing.
+const TOLD_WITHIN: Duration = Duration::from_millis(100);
 
 impl Interrupt {
     /// From here on SIGINT and SIGTERM raise the flag; the second one kills the children and exits.
@@ -30,17 +33,20 @@ impl Interrupt {
         thread::Builder::new()
             .name("signals".into())
             .spawn(move || {
-                for _ in signals.forever() {
-                    if raised.flag.swap(true, Ordering::SeqCst) {
-                        cell_control::kill_every_cell();
-                        process::exit(130);
-                    }
-                    // From a thread of its own: where standard error takes nothing, the next signal is heard all the same.
-                    let told = thread::Builder::new().name("told".into()).spawn(|| {
-                        tell(format_args!("interrupted: ending what runs; once more ends at once"));
-                    });
-                    drop(told);
-                }
+                let mut signals = signals.forever();
+                signals.next();
+                // From a thread of its own: where standard error takes nothing, the next signal is heard all the same.
+                let (done, told) = mpsc::channel();
+                let teller = thread::Builder::new().name("told".into()).spawn(move || {
+                    tell(format_args!("interrupted: ending what runs; once more ends at once"));
+                    _ = done.send(());
+                });
+                // It comes first, since the flag may end the command at once.
+                let _heard = teller.map(|_| told.recv_timeout(TOLD_WITHIN));
+                raised.flag.store(true, Ordering::SeqCst);
+                signals.next();
+                cell_control::kill_every_cell();
+                process::exit(130);
             })
             .context("cannot start the thread that listens for signals")?;
         Ok(interrupt)
