@@ -3,6 +3,8 @@
 mod compare;
 mod document;
 mod refusal;
+#[cfg(test)]
+mod tests;
 mod threads;
 
 use std::net::SocketAddr;
@@ -29,7 +31,7 @@ pub(crate) use threads::Threads;
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Look for runners in this directory instead of beside this executable
+    /// Look for runners in this directory; by default in that of this executable
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) runners: Option<PathBuf>,
     /// How results are written to standard output
@@ -67,10 +69,11 @@ pub(crate) enum Command {
     Report {
         /// The directory of the run
         directory: PathBuf,
-        /// Take the figures of the primitives from Criterion's directory into the run's: target/criterion, after cargo bench
+        /// Take the figures of the primitives from Criterion's directory into the run's: target/criterion, after cargo
+        /// bench; by default it keeps those that it has
         #[arg(long, value_name = "DIR")]
         benches: Option<PathBuf>,
-        /// Put what was found between the markers of this document: a README's findings
+        /// Put what was found between the markers of this document, a README's findings; by default of none
         #[arg(long, value_name = "FILE")]
         into: Option<PathBuf>,
     },
@@ -84,7 +87,7 @@ pub(crate) enum Command {
     Threads(Threads),
     /// Print the JSON Schema of a file that this harness writes; without a name, say which there are
     Schema {
-        /// Which one
+        /// Which one; by default none, but the list of them
         name: Option<Document>,
     },
     /// Write a script that completes this command line in a shell to standard output
@@ -117,10 +120,10 @@ pub(crate) struct Doctor {
 
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// Runtimes, such as tokio for all its variants, tokio:current-thread, or threads:pool=50
+    /// Runtimes, such as tokio for all its variants, tokio:current-thread, or threads:pool=50; by default all
     #[arg(short = 'm', long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) runtimes: Vec<String>,
-    /// Checks by name; all where none is named
+    /// Checks by name; by default all
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) checks: Vec<String>,
     /// Worker threads, or processes, of each runtime; by default the CPUs that this process may use
@@ -136,9 +139,9 @@ pub(crate) struct Verify {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// Experiments such as capacity.burst, or a family such as capacity; all where none is named
+    /// Experiments such as capacity.burst, or a family such as capacity; by default all
     pub(crate) experiments: Vec<String>,
-    /// Runtimes, such as tokio for all its variants, tokio:current-thread, or threads:pool=50
+    /// Runtimes, such as tokio for all its variants, tokio:current-thread, or threads:pool=50; by default all
     #[arg(short = 'm', long, value_delimiter = ',', value_name = "NAMES")]
     pub(crate) runtimes: Vec<String>,
     /// Small sizes and one repetition
@@ -153,8 +156,8 @@ pub(crate) struct Run {
     /// The directory of the results; by default a new one under reports/
     #[arg(short, long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Go on with the run of this directory that was interrupted: the same command, seed and order; what is finished is
-    /// not measured again
+    /// Go on with the run of this directory that was interrupted: the same command, seed and order, where what is
+    /// finished is not measured again; by default a run is begun
     #[arg(long, value_name = "DIR", conflicts_with_all = [
         "experiments", "runtimes", "quick", "repetitions", "seed", "out", "noise", "workers", "cpus", "cpus_by",
         "experiments_file", "save_baseline", "baseline", "baselines", "fail_on_regression",
@@ -163,13 +166,14 @@ pub(crate) struct Run {
     /// Refuse, with 5 and the reasons, to measure on a machine that is too busy (see doctor)
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The noise floor, an aa.json or its directory: what differs by less is called a tie
+    /// The noise floor, an aa.json or its directory: what differs by less is called a tie; by default what has
+    /// overlapping intervals
     #[arg(long, value_name = "FILE")]
     pub(crate) noise: Option<PathBuf>,
-    /// Keep the run, when it has ended, as the baseline of this name
+    /// Keep the run, when it has ended, as the baseline of this name; by default it is kept as none
     #[arg(long, value_name = "NAME")]
     pub(crate) save_baseline: Option<Name>,
-    /// Compare the run, when it has ended, with the baseline of this name
+    /// Compare the run, when it has ended, with the baseline of this name; by default with none
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<Name>,
     /// Where baselines are; by default `baselines` beside the directory of the results
@@ -194,13 +198,13 @@ pub(crate) struct Aa {
     /// around it
     #[arg(short = 'm', long, value_name = "NAME")]
     pub(crate) runtime: Option<String>,
-    /// How many times to compare the cell with itself
+    /// How many times to compare the cell with itself; by default what the experiment says
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) pairs: Option<u32>,
-    /// Runs of each side of a pair; fewer than five have no interval
+    /// Runs of each side of a pair, of which fewer than five have no interval; by default what the experiment says
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub(crate) repetitions: Option<u32>,
-    /// Measure a third side whose plan is so many times as long: 1.10 must be found
+    /// Measure a third side whose plan is so many times as long, where 1.10 must be found; by default there is none
     #[arg(long, value_name = "FACTOR", value_parser = factor)]
     pub(crate) plant: Option<f64>,
     /// Seed of the order, of the requests and of the intervals; by default from the clock, and recorded
@@ -246,7 +250,7 @@ pub(crate) struct Values {
         default_values_t = [CpusBy::Affinity]
     )]
     pub(crate) cpus_by: Vec<CpusBy>,
-    /// Take the values that this file states, in the place of the experiments' own
+    /// Take the values that this file states; by default those of the harness's own experiments
     #[arg(long = "experiments", value_name = "FILE")]
     pub(crate) experiments_file: Option<PathBuf>,
 }
@@ -257,7 +261,8 @@ pub(crate) struct Cell {
     pub(crate) runtime: String,
     /// The experiment, such as capacity.burst
     pub(crate) experiment: String,
-    /// Values in the place of the experiment's own, as its file names them: requests=2000, plan=wait=1ms, steps=100,500
+    /// Values in the place of the experiment's own, as its file names them: requests=2000, plan=wait=1ms,
+    /// steps=100,500; by default none
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) values_given: Vec<String>,
     /// The quick size
@@ -274,7 +279,8 @@ pub(crate) struct Cell {
 pub(crate) struct Serve {
     /// The runtime: tokio for its default variant, tokio:current-thread, threads:pool=50
     pub(crate) runtime: String,
-    /// Serve the batching pipeline with this policy, and no plans: fifo1, fifo16, lanes16, join, hold8 or hold4
+    /// Serve the batching pipeline with this policy, and no plans: fifo1, fifo16, lanes16, join, hold8 or hold4; by
+    /// default it serves plans
     #[arg(long, value_name = "POLICY")]
     pub(crate) pipeline: Option<String>,
     /// The address to listen on
@@ -307,7 +313,8 @@ pub(crate) struct Serve {
 pub(crate) struct Predict {
     #[command(subcommand)]
     pub(crate) law: Law,
-    /// Take the values that this TOML file states, as detect_batch for --detect-batch, where no flag says otherwise
+    /// Take the values that this TOML file states, as detect_batch for --detect-batch, where no flag says otherwise; by
+    /// default there is no file
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) values: Option<PathBuf>,
 }
@@ -332,7 +339,7 @@ pub(crate) struct Load {
     /// Connections: a closed loop sends on each as soon as it is answered, an open one on whichever is free
     #[arg(short, long, default_value_t = 64)]
     pub(crate) connections: usize,
-    /// Requests a second, however the server keeps up: an open loop
+    /// Requests a second, however the server keeps up: an open loop; by default the loop is closed
     #[arg(short, long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) rate: Option<f64>,
     /// How the requests of an open loop follow each other
@@ -347,7 +354,7 @@ pub(crate) struct Load {
     /// How long to load before measuring
     #[arg(short, long, default_value = "1s", value_parser = humantime::parse_duration)]
     pub(crate) warmup: Duration,
-    /// The CPUs that the client may use, such as 1 or 0,1
+    /// The CPUs that the client may use, such as 1 or 0,1; by default all that this process may use
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub(crate) cpus: Vec<usize>,
     /// When a request that has no answer has timed out

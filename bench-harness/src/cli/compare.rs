@@ -11,7 +11,7 @@ pub(crate) struct Compare {
     /// The run that is held against, and the one that is compared with it: their directories, or files in them
     #[arg(value_names = ["A", "B"], num_args = 1..=2, required = true)]
     pub(crate) runs: Vec<PathBuf>,
-    /// Hold B against the baseline of this name, in the place of A
+    /// Hold B against the baseline of this name; by default against A
     #[arg(long, value_name = "NAME")]
     pub(crate) baseline: Option<Name>,
     /// Where baselines are; by default `baselines` beside the directory of the run
@@ -20,7 +20,7 @@ pub(crate) struct Compare {
     /// The noise floor, an aa.json or its directory; by default what the runs took with them, and 5 % of what has none
     #[arg(long, visible_alias = "noise-floor", value_name = "FILE")]
     pub(crate) noise: Option<PathBuf>,
-    /// Write the comparison as a page too, which needs no other file
+    /// Write the comparison as a page too, which needs no other file; by default it is only printed
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
     /// Exit with 4 where a figure regressed

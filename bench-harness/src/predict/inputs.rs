@@ -1,5 +1,6 @@
 //! The inputs of a law: what a flag says, over what a file says, over what the study took.
 
+use std::fmt::Display;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
@@ -25,6 +26,11 @@ pub(crate) fn given<T: DeserializeOwned + Default>(file: Option<&Path>) -> anyho
     })
 }
 
+/// What an input is, and what the law takes where none is given.
+pub(super) fn help(what: &[&str], default: &dyn Display) -> String {
+    format!("{} [default: {default}]", what.concat().trim())
+}
+
 /// Makes a law's inputs from one list: `$flags`, in which each may be missing, and `$values`, in which none is.
 macro_rules! inputs {
     (
@@ -38,7 +44,7 @@ macro_rules! inputs {
         pub(crate) struct $flags {
             $(
                 $(#[doc = $doc])+
-                #[arg(long, allow_hyphen_values = true)]
+                #[arg(long, allow_hyphen_values = true, help = $crate::predict::inputs::help(&[$($doc),+], &$default))]
                 $input: Option<$kind>,
             )+
         }
