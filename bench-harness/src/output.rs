@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use anyhow::Context;
 
 use crate::cli::Cli;
+use crate::exit::usage;
 use crate::format::printable;
 use crate::style::Style;
 
@@ -19,6 +20,18 @@ pub(crate) enum Format {
     Json,
     /// A header, and one line a figure
     Csv,
+}
+
+/// For a command that has no result to be written in one format or another.
+///
+/// # Errors
+///
+/// A usage error where one is asked for that is not what it does anyway.
+pub(crate) fn only_text(cli: &Cli, command: &str) -> anyhow::Result<()> {
+    if cli.format == Format::Text {
+        return Ok(());
+    }
+    Err(usage(format!("{command} has no result to write in a format: leave --format out")))
 }
 
 /// A result in each form that `--format` names. Only the one that was asked for is made.

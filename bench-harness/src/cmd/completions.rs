@@ -10,7 +10,11 @@ use crate::output;
 
 const NAME: &str = "bench-harness";
 
-pub(super) fn run(shell: Shell) -> anyhow::Result<Ending> {
+/// # Errors
+///
+/// A usage error where a format is asked for that a script does not have.
+pub(super) fn run(cli: &Cli, shell: Shell) -> anyhow::Result<Ending> {
+    output::only_text(cli, "completions")?;
     let mut script = Vec::new();
     generate(shell, &mut offered(), NAME, &mut script);
     let script = String::from_utf8(script).context("the script is no text")?;

@@ -62,7 +62,7 @@ fn carry_out(cli: &Cli, interrupt: &Interrupt) -> anyhow::Result<Ending> {
         Command::Load(arguments) => load::run(cli, arguments),
         Command::Threads(arguments) => threads::run(cli, arguments),
         Command::Schema { name } => schema::run(cli, *name),
-        Command::Completions { shell } => completions::run(*shell),
+        Command::Completions { shell } => completions::run(cli, *shell),
         Command::LoadShard { first } => {
             measure::shard(if *first { Priority::First } else { Priority::Usual })
         }

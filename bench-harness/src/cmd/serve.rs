@@ -11,10 +11,12 @@ use crate::cli::{Cli, Serve as Arguments};
 use crate::contestant::Field;
 use crate::exit::{Ending, usage};
 use crate::experiment::Named;
+use crate::output::only_text;
 use crate::place::Place;
 use crate::suggest;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
+    only_text(cli, "serve")?;
     let place = Place::new(arguments.workers)?;
     let contestant = Field::find(cli.runners.as_deref(), place)?.one(&arguments.runtime)?;
     let ability = if arguments.pipeline.is_some() { Ability::Pipeline } else { Ability::Server };

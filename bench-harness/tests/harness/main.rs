@@ -318,6 +318,10 @@ fn bad_input_is_one_clear_line() {
     assert!(error(&["report", "/nowhere"]).contains("holds no run"));
     assert!(error(&["run", "--experiments", "/nowhere.toml"]).contains("cannot read the experiments"));
     assert!(error(&["load", "ftp://x"]).contains("only http:// is spoken"));
+    let formless =
+        |command: &str| format!("error: {command} has no result to write in a format: leave --format out\n");
+    assert_eq!(error(&["completions", "bash", "--format", "json"]), formless("completions"));
+    assert_eq!(error(&["serve", "fake", "--format", "csv"]), formless("serve"));
 }
 
 #[test]
