@@ -15,6 +15,8 @@ const HARNESS: &str = env!("CARGO_BIN_EXE_bench-harness");
 const MARK: &str = "BENCH_HARNESS_TEST_MARK";
 /// How long a command may take to end that was told to.
 const LIMIT: Duration = Duration::from_secs(10);
+/// What a command says when it was interrupted.
+const HEARD: &str = "interrupted: ending what runs";
 
 /// A command that goes on until it is interrupted.
 struct Running {
@@ -51,6 +53,14 @@ impl Running {
             assert!(begin.elapsed() < Duration::from_secs(30), "it never listened: {}", self.mark);
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Waits until the command says that it was interrupted, which it does as soon as it has taken note of it.
+    fn wait_until_it_heard(&mut self) {
+        let stderr = self.child.stderr.as_mut().expect("it is a pipe");
+        let mut line = [0; HEARD.len()];
+        stderr.read_exact(&mut line).expect("it says so");
+        assert_eq!(text(&line), HEARD);
     }
 
     /// Waits until a child of the command has `word` among its arguments.
@@ -133,7 +143,7 @@ fn a_command_whose_runner_hangs_ends_when_it_is_told_once() {
         running.interrupt();
         let output = running.end();
         interrupted(&output);
-        assert!(text(&output.stderr).contains("interrupted: ending what runs"), "{arguments:?}");
+        assert!(text(&output.stderr).contains(HEARD), "{arguments:?}");
         assert!(directory.path().join(file).exists(), "{arguments:?} left no {file}");
     }
 }
@@ -212,27 +222,27 @@ fn waiting(directory: &Path, name: &str) -> (PathBuf, String) {
 #[test]
 fn a_report_or_a_comparison_that_is_interrupted_writes_nothing() {
     let directory = tempfile::tempdir().expect("a directory");
-    let (out, rows) = waiting(directory.path(), "run");
-    for arguments in [&["report", "run"][..], &["compare", "run", "run", "--html", "page.html"]] {
-        let once = start(directory.path(), arguments, Stdio::piped());
+    let runs = ["run", "other"].map(|name| waiting(directory.path(), name));
+    let report: (&[&str], _) = (&["report", "run"], &runs[..1]);
+    let compare: (&[&str], _) = (&["compare", "run", "other", "--html", "page.html"], &runs[..]);
+    for (arguments, read) in [report, compare] {
+        let mut once = start(directory.path(), arguments, Stdio::piped());
         once.wait_until_it_listens();
         once.interrupt();
-        thread::sleep(Duration::from_millis(100));
-        // It goes on reading; a comparison reads twice.
-        for _ in 1..arguments.len().min(3) {
+        once.wait_until_it_heard();
+        // It goes on reading.
+        for (out, rows) in read {
             let mut pipe = fs::File::options().write(true).open(out.join("cells.jsonl")).expect("it is read");
             pipe.write_all(rows.as_bytes()).expect("it is read");
-            drop(pipe);
-            thread::sleep(Duration::from_millis(100));
         }
         let output = once.end();
         interrupted(&output);
         assert!(output.stdout.is_empty(), "{}", text(&output.stdout));
-        assert!(!out.join("report.md").exists() && !directory.path().join("page.html").exists());
-        let twice = start(directory.path(), arguments, Stdio::piped());
+        assert!(!runs[0].0.join("report.md").exists() && !directory.path().join("page.html").exists());
+        let mut twice = start(directory.path(), arguments, Stdio::piped());
         twice.wait_until_it_listens();
         twice.interrupt();
-        thread::sleep(Duration::from_millis(100));
+        twice.wait_until_it_heard();
         twice.interrupt();
         interrupted(&twice.end());
     }
