@@ -6,6 +6,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use procfs::FromRead;
+use procfs::process::{Schedstat, Stat};
 use rustix::io::Errno;
 
 use super::State;
@@ -62,16 +64,6 @@ pub(crate) enum LookError {
     Unknown(PathBuf),
 }
 
-/// The fields of a line of `stat` that are used.
-struct Stat {
-    name: String,
-    state: State,
-    parent: u32,
-    user_ticks: u64,
-    system_ticks: u64,
-    started_ticks: u64,
-}
-
 impl Proc {
     pub(crate) fn new() -> Proc {
         Proc { root: PathBuf::from("/proc") }
@@ -114,9 +106,8 @@ impl Proc {
     fn children(&self) -> Result<HashMap<u32, Vec<u32>>, LookError> {
         let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
         for pid in numbers(&self.root).map_err(|_| LookError::Unknown(self.root.clone()))? {
-            let stat = text(&self.root.join(pid.to_string()).join("stat")).ok();
-            if let Some(stat) = stat.as_deref().and_then(Stat::parse) {
-                children.entry(stat.parent).or_default().push(pid);
+            if let Ok(stat) = Stat::from_file(self.root.join(pid.to_string()).join("stat")) {
+                children.entry(parent(&stat)).or_default().push(pid);
             }
         }
         Ok(children)
@@ -124,10 +115,9 @@ impl Proc {
 
     fn process(&self, pid: u32) -> Result<Process, LookError> {
         let directory = self.root.join(pid.to_string());
-        let read = |file: &str| text(&directory.join(file)).map_err(|error| why(pid, error));
-        let (at, stat) = (Instant::now(), Stat::parse(&read("stat")?));
+        let (at, stat) = (Instant::now(), stat(&directory).map_err(|error| why(pid, error))?);
         let stat = stat.ok_or_else(|| LookError::Unknown(directory.join("stat")))?;
-        let status = read("status")?;
+        let status = text(&directory.join("status")).map_err(|error| why(pid, error))?;
         let tasks = directory.join("task");
         let mut threads = BTreeMap::new();
         for number in numbers(&tasks).map_err(|error| why(pid, error))? {
@@ -141,10 +131,10 @@ impl Proc {
         let kib = |name: &str| field(&status, name).map(|kib| kib * 1024);
         Ok(Process {
             pid,
-            parent: stat.parent,
-            name: stat.name,
+            parent: parent(&stat),
+            name: stat.comm,
             at,
-            ticks: stat.user_ticks + stat.system_ticks,
+            ticks: stat.utime + stat.stime,
             main_stack_bytes: kib("VmStk:"),
             resident_bytes: kib("VmRSS:"),
             threads,
@@ -154,19 +144,19 @@ impl Proc {
 
 /// Looks at one thread; none where its line is none.
 fn thread(directory: &Path) -> io::Result<Option<Thread>> {
-    let stat = text(&directory.join("stat"))?;
+    let stat = stat(directory)?;
     // Beside each other, so that the time is that of what was used until then.
-    let (schedstat, at) = (text(&directory.join("schedstat")).ok(), Instant::now());
+    let (schedstat, at) = (Schedstat::from_file(directory.join("schedstat")).ok(), Instant::now());
     let status = text(&directory.join("status"))?;
     let waits_in = text(&directory.join("wchan")).ok().map(|name| name.trim().to_owned());
-    Ok(Stat::parse(&stat).map(|stat| Thread {
+    Ok(stat.map(|stat| Thread {
         at,
-        name: stat.name,
-        state: stat.state,
-        started_ticks: stat.started_ticks,
-        user_ticks: stat.user_ticks,
-        system_ticks: stat.system_ticks,
-        on_cpu_ns: schedstat.and_then(|text| text.split(' ').next()?.parse().ok()),
+        name: stat.comm,
+        state: State::of(stat.state),
+        started_ticks: stat.starttime,
+        user_ticks: stat.utime,
+        system_ticks: stat.stime,
+        on_cpu_ns: schedstat.map(|schedstat| schedstat.sum_exec_runtime),
         voluntary_switches: field(&status, "voluntary_ctxt_switches:"),
         involuntary_switches: field(&status, "nonvoluntary_ctxt_switches:"),
         // A 0 is what a thread has that does not wait, and what others may not see.
@@ -174,22 +164,14 @@ fn thread(directory: &Path) -> io::Result<Option<Thread>> {
     }))
 }
 
-impl Stat {
-    /// Fields as proc(5) numbers them, from 1; the second, the name, may hold spaces and brackets.
-    fn parse(line: &str) -> Option<Stat> {
-        let (start, rest) = line.rsplit_once(')')?;
-        let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
-        let field = |number: usize| fields.get(number - 3).copied();
-        let count = |number: usize| field(number)?.parse().ok();
-        Some(Stat {
-            name: start.split_once('(')?.1.to_owned(),
-            state: State::of(field(3)?),
-            parent: field(4)?.parse().ok()?,
-            user_ticks: count(14)?,
-            system_ticks: count(15)?,
-            started_ticks: count(22)?,
-        })
-    }
+/// The line of a process or thread; none where it is none.
+fn stat(directory: &Path) -> io::Result<Option<Stat>> {
+    let line = fs::read(directory.join("stat"))?;
+    Ok(Stat::from_read(line.as_slice()).ok())
+}
+
+fn parent(stat: &Stat) -> u32 {
+    u32::try_from(stat.ppid).unwrap_or(0)
 }
 
 /// The entries of a directory that are numbers, ascending.
@@ -202,7 +184,7 @@ fn numbers(directory: &Path) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
-/// The name of a thread may be any bytes.
+/// The name of a thread may be any bytes, which is why what is in `status` is found here and not by `procfs`.
 fn text(path: &Path) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
 }

@@ -103,14 +103,14 @@ pub(crate) enum State {
 }
 
 impl State {
-    fn of(letter: &str) -> State {
+    fn of(letter: char) -> State {
         match letter {
-            "R" => State::Running,
-            "S" => State::Sleeping,
-            "D" => State::Uninterruptible,
-            "T" | "t" => State::Stopped,
-            "Z" | "X" | "x" => State::Ended,
-            "I" => State::Idle,
+            'R' => State::Running,
+            'S' => State::Sleeping,
+            'D' => State::Uninterruptible,
+            'T' | 't' => State::Stopped,
+            'Z' | 'X' | 'x' => State::Ended,
+            'I' => State::Idle,
             _ => State::Unknown,
         }
     }

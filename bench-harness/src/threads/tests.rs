@@ -15,7 +15,10 @@ fn write(root: &Path, path: &str, text: &str) {
 
 fn stat(pid: u32, name: &str, (state, parent): (&str, u32), ticks: (u64, u64), started: u64) -> String {
     let (user, system) = ticks;
-    format!("{pid} ({name}) {state} {parent} 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 {started} 0 0\n")
+    let rest = " 0".repeat(30);
+    format!(
+        "{pid} ({name}) {state} {parent} 1 1 0 -1 0 0 0 0 0 {user} {system} 0 0 20 0 1 0 {started}{rest}\n"
+    )
 }
 
 fn task(root: &Path, (pid, tid): (u32, u32), stat: &str) {
@@ -59,6 +62,22 @@ fn a_look_sees_the_tree_and_what_the_kernel_does_not_tell_is_none() {
     assert_eq!((main.on_cpu_ns, main.waits_in.as_deref()), (None, Some("futex_do_wait")));
     assert_eq!((main.voluntary_switches, main.involuntary_switches), (Some(30), Some(4)));
     assert_eq!((look[0].main_stack_bytes, look[0].resident_bytes), (Some(132 * 1_024), Some(8 * 1_024)));
+}
+
+#[test]
+fn a_name_may_be_any_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    tree(directory.path());
+    for file in ["stat", "status"] {
+        let path = directory.path().join("10/task/11").join(file);
+        let text =
+            fs::read_to_string(&path).unwrap().replace("wo) (rk", "w?").replace("Name: x", "Name:\t?:");
+        let bytes: Vec<u8> = text.bytes().map(|byte| if byte == b'?' { 0xff } else { byte }).collect();
+        fs::write(path, bytes).unwrap();
+    }
+    let look = Proc::at(directory.path()).look(10, 12).unwrap();
+    let work = &look[0].threads[&11];
+    assert_eq!((work.name.as_str(), work.voluntary_switches), ("w\u{fffd}", Some(30)));
 }
 
 #[test]
