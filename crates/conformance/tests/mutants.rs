@@ -10,7 +10,7 @@ use std::thread;
 use conformance::{CHECKS, CheckResult, Options, Verdict, run};
 
 /// A mutant, the checks that must find its fault, and one beside them that must not.
-const MUTANTS: [(&str, &[&str], &str); 23] = [
+const MUTANTS: [(&str, &[&str], &str); 24] = [
     (
         "skips-wait",
         &[
@@ -63,6 +63,7 @@ const MUTANTS: [(&str, &[&str], &str); 23] = [
     ("takes-any-limit", &["refuses-bad-limits"], "refuses-bad-specs"),
     ("needs-standard-error", &["survives-without-standard-error"], "keeps-connections"),
     ("ignores-offload-threads", &["offload-threads-are-a-limit"], "strategies-in-process"),
+    ("waits-for-an-image", &["pipeline-may-never-begin"], "pipeline-drains"),
 ];
 
 /// The runner with faults. `cargo test` has built it; `cargo test --test mutants` has not, or not lately,

@@ -51,10 +51,12 @@ pub(crate) enum Fault {
     NeedsStandardError,
     /// Blocks are offloaded to as many threads as there are blocks, however few it is given.
     IgnoresOffloadThreads,
+    /// A pipeline that has had no image waits for its first, also when it is to end.
+    WaitsForAnImage,
 }
 
 impl Fault {
-    pub(crate) const ALL: [Fault; 24] = [
+    pub(crate) const ALL: [Fault; 25] = [
         Fault::None,
         Fault::SkipsWait,
         Fault::WaitsOneByOne,
@@ -79,6 +81,7 @@ impl Fault {
         Fault::TakesAnyLimit,
         Fault::NeedsStandardError,
         Fault::IgnoresOffloadThreads,
+        Fault::WaitsForAnImage,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -107,6 +110,7 @@ impl Fault {
             Fault::TakesAnyLimit => "takes-any-limit",
             Fault::NeedsStandardError => "needs-standard-error",
             Fault::IgnoresOffloadThreads => "ignores-offload-threads",
+            Fault::WaitsForAnImage => "waits-for-an-image",
         }
     }
 }

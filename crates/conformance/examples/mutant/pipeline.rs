@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,8 @@ use execution_model::pipeline::{Next, PipelineRuntime, Stage, Stages, Worker};
 use crate::fault::Fault;
 use crate::handler::handle;
 use crate::runtime::Mutant;
+
+static HAD_AN_IMAGE: AtomicBool = AtomicBool::new(false);
 
 impl PipelineRuntime for Mutant {
     fn start_pipeline(&self, stages: &Arc<Stages>) -> io::Result<()> {
@@ -31,7 +34,11 @@ fn work(stages: &Stages, worker: &Worker, fault: Fault) {
         if fault == Fault::DoesNotDrain && !stages.admits_until(Instant::now()) {
             return;
         }
-        match worker.next() {
+        let next = worker.next();
+        if matches!(next, Next::Work(_)) {
+            HAD_AN_IMAGE.store(true, Ordering::Relaxed);
+        }
+        match next {
             Next::Work(work) if fault == Fault::LosesRequests && work.job().seed.is_multiple_of(10) => {
                 drop(work);
             }
@@ -44,6 +51,9 @@ fn work(stages: &Stages, worker: &Worker, fault: Fault) {
                     }
                 }
             },
+            Next::Closed if fault == Fault::WaitsForAnImage && !HAD_AN_IMAGE.load(Ordering::Relaxed) => {
+                thread::sleep(Duration::from_millis(1));
+            }
             Next::Wait(_) => thread::sleep(Duration::from_millis(1)),
             Next::Closed => return,
         }
