@@ -1,10 +1,9 @@
 //! Ctrl-C: once ends the run after what is finished is kept, twice ends it now.
 
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -17,6 +16,8 @@ use crate::output::tell;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interrupt {
     flag: Arc<AtomicBool>,
+    /// Tells of it.
+    teller: Arc<OnceLock<JoinHandle<()>>>,
 }
 
 /// How often a sleep looks at the flag.
@@ -35,15 +36,12 @@ impl Interrupt {
             .spawn(move || {
                 let mut signals = signals.forever();
                 signals.next();
-                // From a thread of its own: where standard error takes nothing, the next signal is heard all the same.
-                let (done, told) = mpsc::channel();
-                let teller = thread::Builder::new().name("told".into()).spawn(move || {
-                    tell(format_args!("interrupted: ending what runs; once more ends at once"));
-                    _ = done.send(());
-                });
-                // It comes first, since the flag may end the command at once.
-                let _heard = teller.map(|_| told.recv_timeout(TOLD_WITHIN));
                 raised.flag.store(true, Ordering::SeqCst);
+                // From a thread of its own: where standard error takes nothing, the next signal is heard all the same.
+                let teller = thread::Builder::new().name("told".into()).spawn(|| {
+                    tell(format_args!("interrupted: ending what runs; once more ends at once"));
+                });
+                _ = teller.map(|teller| raised.teller.set(teller));
                 signals.next();
                 cell_control::kill_every_cell();
                 process::exit(130);
@@ -54,6 +52,15 @@ impl Interrupt {
 
     pub(crate) fn is_raised(&self) -> bool {
         self.flag.load(Ordering::SeqCst)
+    }
+
+    /// Waits until the interruption was told of, if there was one: a command that had nothing to wait for ends at once.
+    pub(crate) fn wait_until_told(&self) {
+        let give_up = Instant::now() + TOLD_WITHIN;
+        let told = || self.teller.get().is_some_and(JoinHandle::is_finished);
+        while self.is_raised() && !told() && Instant::now() < give_up {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// The flag itself, for waits in other crates.

@@ -38,7 +38,9 @@ pub(crate) fn run() -> anyhow::Result<Ending> {
         | Command::Compare(_) => Interrupt::install()?,
         _ => Interrupt::default(),
     };
-    match carry_out(&cli, &interrupt)? {
+    let ending = carry_out(&cli, &interrupt);
+    interrupt.wait_until_told();
+    match ending? {
         // Who interrupts the last moments of a command wants what comes after it not to begin.
         Ending::Done if interrupt.is_raised() => Ok(Ending::Interrupted),
         ending => Ok(ending),
