@@ -292,9 +292,10 @@ pub(crate) struct Serve {
     /// The most requests in flight; more are answered 503
     #[arg(long, default_value_t = 10_000, conflicts_with = "pipeline")]
     pub(crate) in_flight_limit: u64,
-    /// The most connections; more are answered 503 and closed
-    #[arg(long, default_value_t = 100_000)]
-    pub(crate) connections_max: u64,
+    /// The most connections; more are answered 503 and closed; by default 100,000, and 1,000 in front of a pipeline,
+    /// where each has a thread
+    #[arg(long)]
+    pub(crate) connections_max: Option<u64>,
     /// How many requests may wait to be started, where the model has a queue
     #[arg(long, default_value_t = 10_000, conflicts_with = "pipeline")]
     pub(crate) queue_capacity: u64,

@@ -28,11 +28,11 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
         ("--variant", contestant.variant.clone()),
         ("--workers", contestant.place.workers.to_string()),
         ("--listen", arguments.listen.to_string()),
-        ("--connections-max", arguments.connections_max.to_string()),
         ("--idle-timeout", humantime::format_duration(arguments.idle_timeout).to_string()),
         ("--request-timeout", humantime::format_duration(arguments.request_timeout).to_string()),
         ("--backlog", arguments.backlog.to_string()),
     ];
+    flags.extend(arguments.connections_max.map(|most| ("--connections-max", most.to_string())));
     match &arguments.pipeline {
         Some(policy) => {
             Named::find(policy).ok_or_else(|| unknown(policy))?;

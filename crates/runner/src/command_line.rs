@@ -35,8 +35,9 @@ pub(crate) struct DescribeOptions {
     pub(crate) workers: Option<usize>,
 }
 
+/// What a server is told, whatever it serves.
 #[derive(Debug, Args)]
-pub(crate) struct ServeOptions {
+pub(crate) struct Serving {
     /// The variant to run [default: the runtime's first].
     #[arg(long)]
     pub(crate) variant: Option<String>,
@@ -49,6 +50,21 @@ pub(crate) struct ServeOptions {
     /// The listen backlog, in connections.
     #[arg(long, default_value_t = 4096)]
     pub(crate) backlog: u32,
+    /// How long a connection may be idle between requests.
+    #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
+    pub(crate) idle_timeout: Duration,
+    /// How long a request may take to arrive whole, an image to go through, or a response to be taken.
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub(crate) request_timeout: Duration,
+    /// How long a drain may take before the server ends all the same.
+    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
+    pub(crate) drain_timeout: Duration,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    #[command(flatten)]
+    pub(crate) serving: Serving,
     /// The most requests accepted at one time; more are answered 503.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) in_flight_limit: u64,
@@ -61,15 +77,6 @@ pub(crate) struct ServeOptions {
     /// The most threads that blocking steps are offloaded to [default: what the library has]
     #[arg(long)]
     pub(crate) offload_threads: Option<usize>,
-    /// How long a connection may be idle between requests.
-    #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
-    pub(crate) idle_timeout: Duration,
-    /// How long a request may take to arrive whole, or a response to be taken.
-    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
-    pub(crate) request_timeout: Duration,
-    /// How long a drain may take before the server ends all the same.
-    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
-    pub(crate) drain_timeout: Duration,
 }
 
 #[derive(Debug, Args)]
@@ -79,31 +86,11 @@ pub(crate) struct PipelineOptions {
     /// Rounds of the compute kernel that a microsecond of CPU time holds here.
     #[arg(long)]
     pub(crate) rounds_per_us: f64,
-    /// The variant to run [default: the runtime's first].
-    #[arg(long)]
-    pub(crate) variant: Option<String>,
-    /// Worker threads or processes, and images that are decoded and rendered at one time [default: the CPUs this process
-    /// may use].
-    #[arg(long)]
-    pub(crate) workers: Option<usize>,
-    /// The address to listen on; port 0 takes a free one.
-    #[arg(long, default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
-    /// The listen backlog, in connections.
-    #[arg(long, default_value_t = 4096)]
-    pub(crate) backlog: u32,
+    #[command(flatten)]
+    pub(crate) serving: Serving,
     /// The most connections, each of which has a thread; more are answered 503 and closed.
     #[arg(long, default_value_t = 1_000)]
     pub(crate) connections_max: u64,
-    /// How long a connection may be idle between requests.
-    #[arg(long, default_value = "60s", value_parser = humantime::parse_duration)]
-    pub(crate) idle_timeout: Duration,
-    /// How long a request may take to arrive whole, its image to go through, or its response to be taken.
-    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
-    pub(crate) request_timeout: Duration,
-    /// How long a drain may take before the server ends all the same.
-    #[arg(long, default_value = "10s", value_parser = humantime::parse_duration)]
-    pub(crate) drain_timeout: Duration,
 }
 
 /// The number of workers where none is given: the CPUs that this process may use, by affinity and quota.

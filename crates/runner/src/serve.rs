@@ -12,35 +12,21 @@ use signal_hook::iterator::Signals;
 
 use crate::abilities::{Abilities, Support};
 use crate::cell::refuse_useless_threads;
-use crate::command_line::{ServeOptions, default_workers};
+use crate::command_line::{ServeOptions, Serving, default_workers};
 use crate::ending::usage;
-use crate::variant::variant;
+use crate::variant::variant_or_first;
 
 pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) -> anyhow::Result<()> {
-    // Before any other thread exists, so that every thread leaves these signals to this one.
-    let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")?;
-    let workers = options.workers.unwrap_or_else(default_workers);
+    let signals = signals()?;
+    let serving = &options.serving;
+    let workers = serving.workers.unwrap_or_else(default_workers);
     let offload_threads = options.offload_threads;
     let config = RuntimeConfig { workers, queue_capacity: options.queue_capacity, offload_threads };
     let config = config.checked().map_err(usage)?;
-    let limits = ServerLimits {
-        in_flight: options.in_flight_limit,
-        connections: options.connections_max,
-        idle: options.idle_timeout,
-        request: options.request_timeout,
-    };
-    let limits = limits.checked().map_err(usage)?;
-    let listen = ListenSpec { address: options.listen, backlog: options.backlog, reuse_port: false };
-    let listen = listen.checked().map_err(usage)?;
-    let drain = checked_drain(options.drain_timeout).map_err(usage)?;
-    let (variant, info) = match &options.variant {
-        Some(name) => variant::<R>(name, workers)?,
-        None => {
-            let default = R::variants().swap_remove(0);
-            let info = R::describe(&default, workers);
-            (default, info)
-        }
-    };
+    let limits = limits(serving, options.in_flight_limit, options.connections_max)?;
+    let listen = listen(serving)?;
+    let drain = checked_drain(serving.drain_timeout).map_err(usage)?;
+    let (variant, info) = variant_or_first::<R>(serving.variant.as_deref(), workers)?;
     let server_ability = match &abilities.server {
         Support::Yes(ability) => ability,
         Support::No(reason) => return Err(usage(format!("this runtime has no server: {reason}"))),
@@ -52,13 +38,7 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
     let address = server.address();
     tell(format_args!("{label} on http://{address}/run/PLAN, /healthz, /metrics; interrupt to drain"));
 
-    signals.forever().next();
-    std::thread::spawn(move || {
-        // A second signal does not wait for the drain.
-        if signals.forever().next().is_some() {
-            std::process::exit(130);
-        }
-    });
+    wait_for_a_signal(signals);
     let deadline = Instant::now() + drain;
     let unfinished = server.drain(deadline);
     // In every case: a runtime that is merely dropped may wait for its threads, however long they block.
@@ -67,4 +47,29 @@ pub(crate) fn run<R: Runtime>(abilities: &Abilities<R>, options: &ServeOptions) 
         bail!("{unfinished} requests had not finished after {drain:?}");
     }
     Ok(())
+}
+
+/// To be called before any other thread exists, so that every thread leaves these signals to this one.
+fn signals() -> anyhow::Result<Signals> {
+    Signals::new([SIGINT, SIGTERM]).context("cannot watch for signals")
+}
+
+/// Waits for one. A second one does not wait for the drain.
+fn wait_for_a_signal(mut signals: Signals) {
+    signals.forever().next();
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            std::process::exit(130);
+        }
+    });
+}
+
+fn listen(serving: &Serving) -> anyhow::Result<ListenSpec> {
+    let listen = ListenSpec { address: serving.listen, backlog: serving.backlog, reuse_port: false };
+    listen.checked().map_err(usage)
+}
+
+fn limits(serving: &Serving, in_flight: u64, connections: u64) -> anyhow::Result<ServerLimits> {
+    let (idle, request) = (serving.idle_timeout, serving.request_timeout);
+    ServerLimits { in_flight, connections, idle, request }.checked().map_err(usage)
 }

@@ -14,3 +14,16 @@ pub(crate) fn variant<R: Runtime>(name: &str, workers: usize) -> anyhow::Result<
         Err(usage(format!("unknown variant {name:?}; it is written {}", info.name)))
     }
 }
+
+/// The variant of this name, or the runtime's first where none is named.
+pub(crate) fn variant_or_first<R: Runtime>(
+    name: Option<&str>,
+    workers: usize,
+) -> anyhow::Result<(R::Variant, VariantInfo)> {
+    if let Some(name) = name {
+        return variant::<R>(name, workers);
+    }
+    let first = R::variants().swap_remove(0);
+    let info = R::describe(&first, workers);
+    Ok((first, info))
+}

@@ -2,14 +2,16 @@
 //! that each runtime reads, waits and writes with its own primitives, around the same decisions.
 
 mod reply;
+mod route;
 
 use std::io;
 use std::mem;
 use std::time::{Duration, Instant};
 
-use workload::http::{self, ContentType, HEAD_BYTES_MAX, Parsed, Response, Status, Target};
+use workload::http::{self, ContentType, HEAD_BYTES_MAX, Parsed, Status, Target};
 use workload::{Answer, Job};
 
+pub use self::reply::OwnAnswer;
 use self::reply::Reply;
 use crate::panic::Panicked;
 use crate::server::state::{OpenConnection, Place, ServerState, Service};
@@ -117,6 +119,17 @@ impl Connection {
     /// A job was handed out and has not been answered.
     #[must_use]
     pub fn advance(&mut self) -> Next {
+        self.advance_with(|_| None)
+    }
+
+    /// As [`advance`](Connection::advance), for a server that has answers of its own: what `own` gives for a target is
+    /// sent, and what it leaves is answered as anywhere. It may block for an image.
+    ///
+    /// # Panics
+    ///
+    /// A job was handed out and has not been answered.
+    #[must_use]
+    pub fn advance_with(&mut self, mut own: impl FnMut(&Target) -> Option<OwnAnswer>) -> Next {
         assert!(self.running.is_none(), "a job is running: call answered first");
         loop {
             if self.output.len() - self.sent > OUTPUT_BYTES_MAX
@@ -134,14 +147,17 @@ impl Connection {
             };
             match parsed {
                 Parsed::Request(request) => {
-                    let takes_time =
-                        matches!(&request.target, Target::Run(job) if !job.plan.steps().is_empty());
+                    let takes_time = match &request.target {
+                        Target::Run(job) => !job.plan.steps().is_empty(),
+                        Target::Image(_) => true,
+                        _ => false,
+                    };
                     if takes_time && !self.output.is_empty() {
                         // Whoever asked before must not wait for this one.
                         return Next::Write;
                     }
                     self.use_up(request.bytes);
-                    if let Some(work) = self.route(request) {
+                    if let Some(work) = self.route(request, &mut own) {
                         return Next::Run(work);
                     }
                 }
@@ -280,57 +296,6 @@ impl Connection {
         reply::over_limit()
     }
 
-    fn route(&mut self, request: http::Request) -> Option<Work> {
-        let reply = Reply {
-            keep_alive: request.keep_alive,
-            announce_keep_alive: request.announce_keep_alive,
-            head_only: request.head_only,
-        };
-        match request.target {
-            Target::Run(job) => return self.admit(job, reply),
-            Target::Healthz => {
-                let (status, body) = if self.state().is_draining() {
-                    (Status::Unavailable, "draining\n")
-                } else {
-                    (Status::Ok, "ok\n")
-                };
-                self.respond(reply, status, ContentType::Text, body.as_bytes());
-            }
-            Target::Metrics => {
-                let metrics = self.state().metrics();
-                self.respond(reply, Status::Ok, ContentType::Prometheus, metrics.as_bytes());
-            }
-            Target::Image(_) => {
-                self.refuse(
-                    reply,
-                    Status::NotFound,
-                    "no pipeline is served here; `serve --pipeline POLICY` does",
-                );
-            }
-            Target::Wrong(refusal) => self.refuse(reply, refusal.status, &refusal.reason),
-        }
-        None
-    }
-
-    fn admit(&mut self, job: Job, reply: Reply) -> Option<Work> {
-        if let Some(reason) = self.state().refuses(job.strategy) {
-            let reason = format!("strategy {} cannot be used here: {reason}", job.strategy);
-            self.refuse(reply, Status::BadRequest, &reason);
-            return None;
-        }
-        match self.open.state().admit() {
-            Some(place) => {
-                self.running = Some(reply);
-                Some(Work { job, place })
-            }
-            None => {
-                let reason = b"the in-flight limit is reached, or the server is draining\n";
-                self.respond(reply, Status::Unavailable, ContentType::Text, reason);
-                None
-            }
-        }
-    }
-
     fn end(&mut self) -> Next {
         match self.ending {
             Ending::AfterOutputLinger => {
@@ -370,26 +335,6 @@ impl Connection {
             self.input.drain(..self.used);
             self.used = 0;
         }
-    }
-
-    fn refuse(&mut self, reply: Reply, status: Status, reason: &str) {
-        self.state().request_refused();
-        self.respond(reply, status, ContentType::Text, format!("{reason}\n").as_bytes());
-    }
-
-    fn respond(&mut self, reply: Reply, status: Status, content_type: ContentType, body: &[u8]) {
-        let closes = self.closes(reply);
-        let response = Response { status, content_type, body, ..reply.response(closes) };
-        http::write_response(&mut self.output, &response);
-    }
-
-    /// Decides whether the connection ends with this answer, and remembers it.
-    fn closes(&mut self, reply: Reply) -> bool {
-        let closes = !reply.keep_alive || self.state().is_draining();
-        if closes && self.ending == Ending::No {
-            self.ending = Ending::AfterOutput;
-        }
-        closes
     }
 }
 

@@ -22,7 +22,7 @@ mod state;
 /// it. This one fits on the smallest stack.
 pub const READ_BYTES: usize = 4096;
 
-pub use connection::{Connection, Next, Work};
+pub use connection::{Connection, Next, OwnAnswer, Work};
 pub use lag::LagMeter;
 pub use listen::ListenSpec;
 pub use socket_server::{SocketServer, Sockets};

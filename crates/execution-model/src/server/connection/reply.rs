@@ -2,6 +2,17 @@
 
 use workload::http::{self, ContentType, Response, Status};
 
+/// What a server answers by itself, where others have plans.
+#[derive(Clone, Debug)]
+pub struct OwnAnswer {
+    /// The status.
+    pub status: Status,
+    /// The type of the body.
+    pub content_type: ContentType,
+    /// The body.
+    pub body: String,
+}
+
 /// How to answer a request, beside what to answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reply {
