@@ -6,6 +6,7 @@
 //! Waiting, spawning, reading, writing and hand-off are each runtime's own.
 
 mod ending;
+mod exposition;
 mod ledger;
 mod limits;
 mod panic;

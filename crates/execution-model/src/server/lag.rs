@@ -3,13 +3,13 @@
 //! A tick is due every 10 ms, whenever the one before it came: what a timer would have felt that was due then. So a
 //! block of 50 ms shows as five late ticks and not as one.
 
-use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use workload::{LAG_CLASSES, LAG_TICK, LoopLag, lag_class};
 
+use crate::exposition::{Exposition, seconds};
 use crate::server::ServerState;
 
 /// The ticks of a server whose runtime keeps to one schedule.
@@ -60,24 +60,14 @@ impl LagCounts {
     }
 }
 
-/// Writes a Prometheus summary since the server began. A quantile of nothing is left out: it would be no number.
-pub(super) fn write(text: &mut String, lag: &LoopLag) {
+/// Writes a summary since the server began.
+pub(super) fn write(told: &mut Exposition, lag: &LoopLag) {
     const NAME: &str = "loop_lag_seconds";
-    let seconds = |ns: u64| Duration::from_nanos(ns).as_secs_f64();
-    let mut line = |words: std::fmt::Arguments<'_>| {
-        writeln!(text, "{words}").expect("writing to a string cannot fail");
-    };
-    line(format_args!("# HELP {NAME} How late ticks of 10 ms come inside the runtime."));
-    line(format_args!("# TYPE {NAME} summary"));
-    for quantile in ["0.5", "0.9", "0.99", "1"] {
-        let ns = quantile.parse().ok().and_then(|share| lag.quantile_ns(share));
-        if let Some(ns) = ns {
-            line(format_args!("{NAME}{{quantile=\"{quantile}\"}} {}", seconds(ns)));
-        }
-    }
+    told.head(NAME, "summary", "How late ticks of 10 ms come inside the runtime.");
+    told.quantiles(NAME, &[], &[0.5, 0.9, 0.99, 1.0], |share| lag.quantile_ns(share));
     let sum: f64 = lag.iter().map(|(ns, ticks)| seconds(ns) * ticks as f64).sum();
-    line(format_args!("{NAME}_sum {sum}"));
-    line(format_args!("{NAME}_count {}", lag.count()));
+    told.line(&format!("{NAME}_sum"), &[], sum);
+    told.line(&format!("{NAME}_count"), &[], lag.count());
 }
 
 impl Default for LagCounts {

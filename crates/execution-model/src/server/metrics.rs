@@ -1,18 +1,14 @@
 //! A server's counts in the Prometheus text exposition format.
 
-use std::fmt::Write;
-
 use workload::{LoopLag, ServerCounts};
 
+use crate::exposition::Exposition;
 use crate::server::lag;
 
 /// The counts, and how late ticks came, as `/metrics` tells them.
 pub(super) fn text(counts: &ServerCounts, loop_lag: &LoopLag) -> String {
-    let mut text = String::new();
-    let mut metric = |name: &str, kind: &str, help: &str, value: u64| {
-        writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}")
-            .expect("writing to a string cannot fail");
-    };
+    let mut told = Exposition::default();
+    let mut metric = |name, kind, help, value| told.metric(name, kind, help, value);
     metric("requests_in_flight", "gauge", "Plans being carried out.", counts.in_flight);
     metric("requests_queued", "gauge", "Plans accepted that wait to be carried out.", counts.queued);
     metric("requests_in_flight_peak", "gauge", "The most plans in flight so far.", counts.in_flight_peak);
@@ -34,6 +30,6 @@ pub(super) fn text(counts: &ServerCounts, loop_lag: &LoopLag) -> String {
         "Connections over the limit.",
         counts.connections_rejected,
     );
-    lag::write(&mut text, loop_lag);
-    text
+    lag::write(&mut told, loop_lag);
+    told.into_text()
 }
