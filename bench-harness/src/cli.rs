@@ -11,8 +11,10 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use workload::pipeline::Policy;
 
 use crate::baseline::Name;
 use crate::output::Format;
@@ -279,9 +281,8 @@ pub(crate) struct Cell {
 pub(crate) struct Serve {
     /// The runtime: tokio for its default variant, tokio:current-thread, threads:pool=50
     pub(crate) runtime: String,
-    /// Serve the batching pipeline with this policy, and no plans: fifo1, fifo16, lanes16, join, hold8 or hold4; by
-    /// default it serves plans
-    #[arg(long, value_name = "POLICY")]
+    /// Serve the batching pipeline with this policy, and no plans; by default it serves plans
+    #[arg(long, value_name = "POLICY", value_parser = PossibleValuesParser::new(Policy::ALL.map(|(name, _)| name)))]
     pub(crate) pipeline: Option<String>,
     /// The address to listen on
     #[arg(long, default_value = "127.0.0.1:8080")]

@@ -5,15 +5,12 @@ use std::process::Command;
 
 use anyhow::Context;
 use cell_protocol::Ability;
-use workload::pipeline::Policy;
 
 use crate::cli::{Cli, Serve as Arguments};
 use crate::contestant::Field;
 use crate::exit::{Ending, usage};
-use crate::experiment::Named;
 use crate::output::only_text;
 use crate::place::Place;
-use crate::suggest;
 
 pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     only_text(cli, "serve")?;
@@ -35,7 +32,6 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     flags.extend(arguments.connections_max.map(|most| ("--connections-max", most.to_string())));
     match &arguments.pipeline {
         Some(policy) => {
-            Named::find(policy).ok_or_else(|| unknown(policy))?;
             command.args(["serve-pipeline", policy]);
             flags.push(("--rounds-per-us", conformance::rounds_per_us().to_string()));
         }
@@ -53,9 +49,4 @@ pub(super) fn run(cli: &Cli, arguments: &Arguments) -> anyhow::Result<Ending> {
     // This process becomes the runner, so that signals go to it and nothing stands between.
     let error = command.exec();
     Err(error).with_context(|| format!("cannot execute {}", contestant.runner.display()))
-}
-
-fn unknown(policy: &str) -> anyhow::Error {
-    let known = Policy::ALL.map(|(name, _)| name);
-    usage(format!("unknown policy {policy:?}; {}", suggest::hint(policy, known)))
 }
