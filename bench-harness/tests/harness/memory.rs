@@ -84,8 +84,12 @@ fn a_request_costs_what_the_runner_has_for_it() {
         (&entry["n"], &entry["ci_of_fit"], &entry["coverage"]),
         (&1.into(), &true.into(), &0.95.into())
     );
-    let [low, high] = ["ci_low", "ci_high"].map(|name| entry[name].as_f64().expect("a number"));
-    assert!(low <= REQUEST_BYTES + 16.0 && high >= REQUEST_BYTES - 820.0, "{entry:#}");
+    // An interval of 95 % may miss what is true, and some pages that come meanwhile are nobody's; it is where the
+    // figure is, and no wider than what is asked of the figure itself.
+    let [low, median, high] =
+        ["ci_low", "median", "ci_high"].map(|name| entry[name].as_f64().expect("a number"));
+    assert!(low <= median && median <= high, "{entry:#}");
+    assert!([low, high].iter().all(|end| (end / REQUEST_BYTES - 1.0).abs() < 0.1), "{entry:#}");
 }
 
 #[test]
