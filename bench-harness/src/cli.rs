@@ -165,6 +165,10 @@ pub(crate) struct Run {
         "experiments_file", "save_baseline", "baseline", "baselines", "fail_on_regression",
     ])]
     pub(crate) resume: Option<PathBuf>,
+    /// With --resume: measure what is finished and invalid again, too, and keep its first rows in replaced.jsonl; by
+    /// default it stays
+    #[arg(long, requires = "resume")]
+    pub(crate) remeasure_invalid: bool,
     /// Refuse, with 5 and the reasons, to measure on a machine that is too busy (see doctor)
     #[arg(long)]
     pub(crate) strict: bool,

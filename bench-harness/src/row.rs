@@ -141,6 +141,11 @@ impl Row {
         Row::empty(cell, repetition, status, Some(reason.into()))
     }
 
+    /// The check that it is invalid by: the first that failed.
+    pub(crate) fn failed_check(&self) -> Option<&Check> {
+        self.checks.iter().find(|check| !check.ok)
+    }
+
     /// Which cell this is a row of.
     pub(crate) fn cell(&self) -> CellId {
         CellId {

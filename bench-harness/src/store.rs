@@ -19,6 +19,8 @@ pub(crate) use read::{read, read_benches};
 
 const RUN: &str = "run.json";
 const ROWS: &str = "cells.jsonl";
+/// Rows of cells that were measured again.
+pub(crate) const REPLACED: &str = "replaced.jsonl";
 const BENCHES: &str = "benches.json";
 
 /// A run's directory, open for rows.

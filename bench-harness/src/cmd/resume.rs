@@ -1,6 +1,7 @@
 //! `run --resume`: what a run that was interrupted has, and whether what is started now is the same.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use crate::exit::{Incomparable, usage};
 use crate::matrix::Cell;
 use crate::output;
 use crate::row::{Row, Status};
-use crate::store;
+use crate::store::{self, REPLACED};
 
 /// A run that is to go on.
 #[derive(Debug)]
@@ -22,17 +23,21 @@ pub(super) struct Begun {
     pub(super) runners: Option<PathBuf>,
     pub(super) record: Run,
     rows: Vec<Row>,
+    /// By which check each cell is invalid that is finished.
+    invalid: BTreeMap<u64, String>,
+    /// Whether those are measured again.
+    remeasure_invalid: bool,
     /// What was wrong with its files.
     damage: Vec<String>,
 }
 
 impl Begun {
-    /// Reads what there is of a run.
+    /// Reads what there is of a run. Of the cells that are finished, those that are invalid may be measured again.
     ///
     /// # Errors
     ///
     /// A usage error where it holds none, or one that was not made by `run`.
-    pub(super) fn read(directory: &Path) -> anyhow::Result<Begun> {
+    pub(super) fn read(directory: &Path, remeasure_invalid: bool) -> anyhow::Result<Begun> {
         let (mut record, rows) = store::read(directory)?;
         let at = directory.display();
         let Cli { command, runners, .. } = cli::parse_recorded(&record.command)
@@ -42,21 +47,20 @@ impl Begun {
             return Err(usage(format!("{at} cannot be resumed: {name} made it, and only a run can be")));
         };
         let damage = std::mem::take(&mut record.warnings);
-        Ok(Begun { directory: directory.to_owned(), arguments, runners, record, rows, damage })
+        let invalid = invalid(&rows);
+        let directory = directory.to_owned();
+        Ok(Begun { directory, arguments, runners, record, rows, invalid, remeasure_invalid, damage })
     }
 
-    /// The numbers of the cells of `plan` that are finished.
+    /// The numbers of the cells of `plan` that stay as they are.
     ///
     /// # Errors
     ///
     /// [`Incomparable`] where a row is of another cell than the one that has its number in `plan`.
-    pub(super) fn finished(&self, plan: &[Cell<'_>]) -> anyhow::Result<BTreeSet<u64>> {
-        let mut finished: BTreeSet<u64> =
-            self.rows.iter().filter(|row| row.ends_cell).map(|row| row.cell_number).collect();
+    pub(super) fn kept(&self, plan: &[Cell<'_>]) -> anyhow::Result<BTreeSet<u64>> {
+        let mut kept = finished(&self.rows);
+        kept.retain(|number| !(self.remeasure_invalid && self.invalid.contains_key(number)));
         for row in &self.rows {
-            if row.status == Status::Partial {
-                finished.remove(&row.cell_number);
-            }
             let index = usize::try_from(row.cell_number).ok().and_then(|number| number.checked_sub(1));
             let planned = index.and_then(|index| plan.get(index));
             if !planned.is_some_and(|cell| is_of(row, cell)) {
@@ -72,7 +76,12 @@ impl Begun {
                 )));
             }
         }
-        Ok(finished)
+        Ok(kept)
+    }
+
+    /// How many cells are invalid and stay so.
+    pub(super) fn invalid_kept(&self) -> usize {
+        if self.remeasure_invalid { 0 } else { self.invalid.len() }
     }
 
     /// What the runs of the floor have found to be its ceiling: the rates of open loops are shares of it, and stay what
@@ -93,34 +102,39 @@ impl Begun {
     }
 
     /// The record of the run as it goes on.
-    pub(super) fn record_resumed(&self, finished: &BTreeSet<u64>, cells: usize) -> Run {
+    pub(super) fn record_resumed(&self, kept: &BTreeSet<u64>, cells: usize) -> Run {
         let mut record = self.record.clone();
-        let dropped = self.rows.iter().filter(|row| !finished.contains(&row.cell_number)).count();
+        let replaced = self.rows.iter().filter(|row| !kept.contains(&row.cell_number)).count();
         let as_u64 = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let mut invalid_by_check = BTreeMap::new();
+        for (_, check) in self.invalid.iter().filter(|(number, _)| !kept.contains(number)) {
+            *invalid_by_check.entry(check.clone()).or_default() += 1;
+        }
         record.resumed.push(Resumption {
             at: now(),
-            cells_kept: as_u64(finished.len()),
+            cells_kept: as_u64(kept.len()),
             cells: as_u64(cells),
-            rows_dropped: as_u64(dropped),
+            rows_replaced: as_u64(replaced),
+            invalid_by_check,
+            noise_at_end: record.noise_after.take(),
             noise: Noise::read(),
         });
-        Run { partial: true, error: None, ended_at: None, noise_after: None, ..record }
+        Run { partial: true, error: None, ended_at: None, ..record }
     }
 
     /// Says what goes on and what of it is there.
     pub(super) fn tell(&self, resumed: &Run) {
         let Some(last) = resumed.resumed.last() else { return };
-        let mut told = format!(
-            "resuming {}: {} of {} cells are finished",
-            self.directory.display(),
-            last.cells_kept,
-            last.cells
-        );
-        if last.rows_dropped > 0 {
-            told += &format!("; {} rows of cells that were cut short are dropped", last.rows_dropped);
+        let at = self.directory.display();
+        let mut told = format!("resuming {at}: {} of {} cells are finished", last.cells_kept, last.cells);
+        if last.cells_invalid() > 0 {
+            let _ = write!(told, " and stay, {} are invalid and measured again", last.cells_invalid());
+        }
+        if last.rows_replaced > 0 {
+            let _ = write!(told, "; {} rows of what is measured again go to {REPLACED}", last.rows_replaced);
         }
         for damage in &self.damage {
-            told += &format!("; {damage}");
+            let _ = write!(told, "; {damage}");
         }
         output::tell(told);
     }
@@ -128,6 +142,28 @@ impl Begun {
     fn differs(&self, how: &str) -> anyhow::Error {
         Incomparable(format!("{} cannot be resumed here: {how}", self.directory.display())).into()
     }
+}
+
+/// The numbers of the cells whose last row is there, and none that was cut short.
+fn finished(rows: &[Row]) -> BTreeSet<u64> {
+    let mut finished: BTreeSet<u64> =
+        rows.iter().filter(|row| row.ends_cell).map(|row| row.cell_number).collect();
+    for row in rows.iter().filter(|row| row.status == Status::Partial) {
+        finished.remove(&row.cell_number);
+    }
+    finished
+}
+
+/// By which check each cell is invalid that is finished: the first of its first row that has failed one.
+fn invalid(rows: &[Row]) -> BTreeMap<u64, String> {
+    let finished = finished(rows);
+    let mut invalid = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.status == Status::Invalid && finished.contains(&row.cell_number))
+    {
+        let check = row.failed_check().map_or_else(String::new, |check| check.name.clone());
+        invalid.entry(row.cell_number).or_insert(check);
+    }
+    invalid
 }
 
 fn is_of(row: &Row, cell: &Cell<'_>) -> bool {

@@ -1,6 +1,7 @@
 //! `run`: from experiments and runtimes to rows, and from rows to a report.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -27,7 +28,10 @@ use crate::quota;
 use crate::table::Table;
 
 pub(super) fn run(cli: &Cli, given: &Arguments, interrupt: &Interrupt) -> anyhow::Result<Ending> {
-    let begun = given.resume.as_deref().map(Begun::read).transpose()?;
+    let begun = match given.resume.as_deref() {
+        Some(directory) => Some(Begun::read(directory, given.remeasure_invalid)?),
+        None => None,
+    };
     let arguments = begun.as_ref().map_or(given, |begun| &begun.arguments);
     let runners = cli.runners.as_deref().or_else(|| begun.as_ref()?.runners.as_deref());
     let experiments = Experiment::select(&arguments.experiments)?;
@@ -74,11 +78,11 @@ pub(super) fn run(cli: &Cli, given: &Arguments, interrupt: &Interrupt) -> anyhow
     };
     let record = opening.record();
     let cells = matrix::cells(&values, &experiments, &contestants, arguments.repetitions, seed);
-    let finished = match &begun {
-        Some(begun) => begun.refuse_if_changed(&record).and_then(|()| begun.finished(&cells))?,
+    let kept = match &begun {
+        Some(begun) => begun.refuse_if_changed(&record).and_then(|()| begun.kept(&cells))?,
         None => BTreeSet::new(),
     };
-    let numbered = cells.iter().zip(1..).filter(|(_, number)| !finished.contains(number));
+    let numbered = cells.iter().zip(1..).filter(|(_, number)| !kept.contains(number));
     let left: Vec<(&Cell<'_>, u64)> = numbered.collect();
     let estimates: Vec<Duration> =
         left.iter().map(|(cell, _)| estimate::cell(&values, &limits, cell)).collect();
@@ -89,6 +93,7 @@ pub(super) fn run(cli: &Cli, given: &Arguments, interrupt: &Interrupt) -> anyhow
     if let Some(begun) = begun.as_ref().filter(|_| left.is_empty()) {
         output::tell(format_args!("nothing is left: all {} cells are finished", cells.len()));
         report::write_and_print(cli, &begun.directory)?;
+        tell_of_invalid(begun.invalid_kept(), &begun.directory);
         return Ok(Ending::Done);
     }
     let baselines = baseline::Plan::of(arguments)?;
@@ -99,8 +104,8 @@ pub(super) fn run(cli: &Cli, given: &Arguments, interrupt: &Interrupt) -> anyhow
     busy?;
     let mut session = match &begun {
         Some(begun) => {
-            let record = begun.record_resumed(&finished, cells.len());
-            let session = Session::resume(record, &begun.directory, &finished, interrupt.clone())?;
+            let record = begun.record_resumed(&kept, cells.len());
+            let session = Session::resume(record, &begun.directory, &kept, interrupt.clone())?;
             begun.tell(session.record());
             session
         }
@@ -130,8 +135,10 @@ pub(super) fn run(cli: &Cli, given: &Arguments, interrupt: &Interrupt) -> anyhow
     let outcome = measure(&bench, &left, &mut session, &mut progress);
     progress.finish();
     let closed = session.close(&outcome).and_then(|ending| {
-        baselines.conclude(cli, session.directory(), baseline::Whole::of(&outcome, ending))?;
-        Ok(ending)
+        let concluded = baselines.conclude(cli, session.directory(), baseline::Whole::of(&outcome, ending));
+        let kept = begun.as_ref().map_or(0, Begun::invalid_kept);
+        tell_of_invalid(kept + session.invalid(), session.directory());
+        concluded.map(|()| ending)
     });
     exit::first(outcome, closed)
 }
@@ -177,6 +184,16 @@ fn print_plan(cli: &Cli, cells: &[(&Cell<'_>, u64)], estimates: &[Duration]) -> 
         json: &|| serde_json::to_string_pretty(&json!({"cells": each(), "seconds": sum.as_secs_f64()})),
     }
     .print(cli)
+}
+
+/// Says how the cells are measured again whose checks have failed.
+fn tell_of_invalid(cells: usize, directory: &Path) {
+    if cells > 0 {
+        output::tell(format_args!(
+            "{cells} cells are invalid, and not ranked; run --resume {} --remeasure-invalid measures them again",
+            directory.display()
+        ));
+    }
 }
 
 fn slug(names: &[String], size: Size) -> String {

@@ -43,6 +43,8 @@ pub(super) struct Session {
     record: Run,
     store: Store,
     interrupt: Interrupt,
+    /// Cells that were measured and have an invalid row.
+    invalid: usize,
 }
 
 impl Opening<'_> {
@@ -88,19 +90,19 @@ impl Session {
     ) -> anyhow::Result<Session> {
         let date = record.started_at.split('T').next().unwrap_or_default();
         let store = Store::create(out, date, slug, &record)?;
-        Ok(Session { record, store, interrupt })
+        Ok(Session { record, store, interrupt, invalid: 0 })
     }
 
-    /// Goes on with a run: `record` is that of its beginning. The rows of cells that are not `finished` are dropped.
+    /// Goes on with a run: `record` is that of its beginning. The rows of cells that are not `kept` are set aside.
     pub(super) fn resume(
         record: Run,
         directory: &Path,
-        finished: &BTreeSet<u64>,
+        kept: &BTreeSet<u64>,
         interrupt: Interrupt,
     ) -> anyhow::Result<Session> {
-        let store = Store::reopen(directory, |row| finished.contains(&row.cell_number))?;
+        let store = Store::reopen(directory, |row| kept.contains(&row.cell_number))?;
         store::write_run(directory, &record)?;
-        Ok(Session { record, store, interrupt })
+        Ok(Session { record, store, interrupt, invalid: 0 })
     }
 
     pub(super) fn directory(&self) -> &Path {
@@ -109,6 +111,11 @@ impl Session {
 
     pub(super) fn record(&self) -> &Run {
         &self.record
+    }
+
+    /// How many of the cells that were measured are invalid.
+    pub(super) fn invalid(&self) -> usize {
+        self.invalid
     }
 
     /// Whether the run was told to end.
@@ -128,10 +135,11 @@ impl Session {
         mut keep: impl FnMut(&mut Row),
     ) -> anyhow::Result<()> {
         progress.begin(&cell.label());
-        let (mut held, mut is_cut) = (None, false);
+        let (mut held, mut is_cut, mut is_invalid) = (None, false, false);
         let outcome = bench.measure(cell, &mut |mut row| {
             row.cell_number = number;
             is_cut |= row.status == Status::Partial;
+            is_invalid |= row.status == Status::Invalid;
             keep(&mut row);
             progress.row(&told(&cell.label(), &row));
             held.replace(row).map_or(Ok(()), |before| self.store.append(before))
@@ -142,6 +150,7 @@ impl Session {
             last.ends_cell = outcome.is_ok() && !is_cut;
             self.store.append(last)?;
         }
+        self.invalid += usize::from(is_invalid);
         outcome?;
         progress.end();
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::{FLOOR, Group, Run, STUDIES, Status, count, metric, ns, whole};
 use crate::doctor::{STEAL_SHARE_MOST, is_loaded};
+use crate::environment::Resumption;
 use crate::experiment::Experiment;
 
 /// What a reader must know before any figure.
@@ -16,13 +17,7 @@ pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
             (None, None) => "the run has not ended, or was killed: some cells are missing".to_owned(),
         });
     }
-    warnings.extend(run.resumed.iter().map(|resumed| {
-        format!(
-            "the run was interrupted, and resumed at {} with {} of {} cells finished: a drift of the machine between falls \
-             on some cells alone",
-            resumed.at, resumed.cells_kept, resumed.cells
-        )
-    }));
+    warnings.extend(run.resumed.iter().flat_map(resumed));
     warnings.extend(run.warnings.iter().cloned());
     if run.build.profile.as_deref() == Some("debug") {
         warnings.push("this is a debug build, whose figures mean little; build with --release".to_owned());
@@ -34,7 +29,7 @@ pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
     if let Some((load, cpus)) = load.filter(|(load, cpus)| is_loaded(*load, *cpus)) {
         warnings.push(format!("the machine was busy before the run: load {load:.2} on {cpus} CPUs"));
     }
-    let steal = run.noise_after.as_ref().and_then(|after| after.steal_share_since(run.noise_at_start()));
+    let steal = run.steal_share();
     if let Some(steal) = steal.filter(|steal| *steal > STEAL_SHARE_MOST) {
         warnings.push(format!("the hypervisor gave {:.1} % of the CPU time to others", steal * 100.0));
     }
@@ -52,6 +47,29 @@ pub(crate) fn warnings(run: &Run, groups: &[Group]) -> Vec<String> {
         );
     }
     warnings
+}
+
+/// What was measured apart from the rest, and why.
+fn resumed(resumed: &Resumption) -> impl Iterator<Item = String> {
+    let Resumption { at, cells, .. } = resumed;
+    let missing = resumed.cells_missing();
+    let interrupted = (missing > 0).then(|| {
+        format!(
+            "the run was interrupted, and resumed at {at} with {} of {cells} cells finished: a drift of the machine \
+             between falls on some cells alone",
+            cells - missing
+        )
+    });
+    let by_check = resumed.invalid_by_check.iter().map(|(check, cells)| format!("{check} {cells}"));
+    let by_check = by_check.collect::<Vec<_>>().join(", ");
+    let remeasured = (resumed.cells_invalid() > 0).then(|| {
+        format!(
+            "{} of {cells} cells were measured again at {at}, apart from those of their round, since a check had failed \
+             ({by_check}): what it failed on is in replaced.jsonl",
+            resumed.cells_invalid()
+        )
+    });
+    interrupted.into_iter().chain(remeasured)
 }
 
 /// Whether a group sums a ramp up, whose steps are cells of their own.

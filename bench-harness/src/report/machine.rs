@@ -47,7 +47,7 @@ pub(super) fn lines(run: &Run) -> Vec<(&'static str, String)> {
     line("kernel.pid_max and threads-max", both(machine.pid_max, machine.threads_max));
     line("ephemeral ports", machine.port_range.clone());
     line("load before, 1 min", run.noise_before.load_1min.map(|load| load.to_string()));
-    let steal = run.noise_after.as_ref().and_then(|after| after.steal_share_since(run.noise_at_start()));
+    let steal = run.steal_share();
     line("steal while it ran", steal.map(|share| format!("{:.2} %", share * 100.0)));
     let build = &run.build;
     let changes = match build.dirty {
@@ -73,7 +73,7 @@ pub(super) fn lines(run: &Run) -> Vec<(&'static str, String)> {
     line("began", Some(run.started_at.clone()));
     for resumed in &run.resumed {
         let (kept, cells) = (resumed.cells_kept, resumed.cells);
-        line("resumed", Some(format!("{}, with {kept} of {cells} cells finished", resumed.at)));
+        line("resumed", Some(format!("{}, with {kept} of {cells} cells kept", resumed.at)));
     }
     line("ended", run.ended_at.clone());
     lines

@@ -6,13 +6,14 @@ use std::path::Path;
 
 use anyhow::Context;
 
-use super::{ROWS, Store};
+use super::{REPLACED, ROWS, Store};
 use crate::exit::usage;
 use crate::row::Row;
 
 impl Store {
     /// Opens the directory of a run for more rows. Of those that it has, `keep` says which stay, as they were written;
-    /// the others, and a last line that was cut, are gone. The file is replaced whole.
+    /// the others go to [`REPLACED`], after those that are there, and a last line that was cut is gone. The file is
+    /// replaced whole.
     ///
     /// # Errors
     ///
@@ -23,15 +24,15 @@ impl Store {
         let old = OpenOptions::new().read(true).append(true).open(&path).with_context(cannot)?;
         lock(&old, directory)?;
         let text = fs::read(&path).with_context(cannot)?;
-        let (mut kept, mut last) = (Vec::with_capacity(text.len()), 0);
+        let (mut kept, mut replaced, mut last) = (Vec::with_capacity(text.len()), Vec::new(), 0);
         for line in text.split(|byte| *byte == b'\n') {
-            let row: Result<Row, _> = serde_json::from_slice(line);
-            if let Some(row) = row.ok().filter(|row| keep(row)) {
-                kept.extend_from_slice(line);
-                kept.push(b'\n');
-                last = last.max(row.order);
-            }
+            let Ok(row) = serde_json::from_slice::<Row>(line) else { continue };
+            let rows = if keep(&row) { &mut kept } else { &mut replaced };
+            rows.extend_from_slice(line);
+            rows.push(b'\n');
+            last = last.max(row.order);
         }
+        keep_replaced(directory, &replaced)?;
         let temporary = directory.join(format!(".{ROWS}.tmp"));
         let replace = || -> anyhow::Result<File> {
             // What a harness left that was killed here is not appended to.
@@ -52,6 +53,20 @@ impl Store {
         let bytes = u64::try_from(kept.len()).unwrap_or(u64::MAX);
         Ok(Store { directory: directory.to_owned(), rows, count: last, bytes })
     }
+}
+
+/// Appends to the rows of cells that were measured again: they are there before they are missed elsewhere.
+fn keep_replaced(directory: &Path, rows: &[u8]) -> anyhow::Result<()> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    let path = directory.join(REPLACED);
+    let append = || -> std::io::Result<()> {
+        let mut file = OpenOptions::new().append(true).create(true).open(&path)?;
+        file.write_all(rows)?;
+        file.sync_all()
+    };
+    append().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Keeps every other harness from writing there for as long as `rows` is open.

@@ -138,6 +138,64 @@ fn a_run_of_another_machine_or_build_is_not_gone_on_with() {
 }
 
 #[test]
+fn what_is_invalid_is_measured_again_where_that_is_asked_for_and_its_first_rows_are_kept() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let out = directory.path().join("run");
+    // The one is always invalid. Of the other, a check is made to have failed, and a cell to be missing.
+    let made = output(run(&out, &["capacity.burst", "-m", "fake,fake:hurries", "-n", "3"]));
+    let told =
+        format!("cells are invalid, and not ranked; run --resume {} --remeasure-invalid", out.display());
+    assert_eq!((code(&made), stderr(&made).contains(&told)), (Some(0), true), "{}", stderr(&made));
+    let of = |row: &Value, variant: &str| row["variant"] == variant;
+    let mut first = rows(&out);
+    first.iter_mut().filter(|row| of(row, "good") && row["repetition"] == 1).for_each(|row| {
+        row["status"] = "invalid".into();
+        row["checks"] = serde_json::json!([{"name": "of_the_machine", "ok": false, "value": 2, "limit": 1}]);
+    });
+    first.retain(|row| !(of(row, "good") && row["repetition"] == 3));
+    let lines = |rows: &[Value]| rows.iter().map(|row| format!("{row}\n")).collect::<String>();
+    fs::write(out.join("cells.jsonl"), lines(&first)).expect("it can be written");
+    let (replaced, kept): (Vec<Value>, Vec<Value>) =
+        first.into_iter().partition(|row| row["status"] == "invalid");
+    let cells_of = |rows: &[Value]| {
+        rows.iter().map(|row| row["cell_number"].as_u64()).collect::<std::collections::BTreeSet<_>>().len()
+    };
+
+    let again = resumed(&out, &["--remeasure-invalid"]);
+    let said = stderr(&again);
+    assert_eq!(code(&again), Some(0), "{said}");
+    let resuming = format!("{} of 6 cells are finished and stay, ", cells_of(&kept));
+    assert!(said.contains(&resuming) && said.contains(" go to replaced.jsonl"), "{said}");
+    assert!(said.contains(&format!("{} are invalid and measured again", cells_of(&replaced))), "{said}");
+    let now = rows(&out);
+    assert_eq!(&now[..kept.len()], &kept[..], "what is valid stays as it was");
+    assert!(now.iter().all(|row| (row["status"] == "ok") == of(row, "good")), "{now:#?}");
+    assert_eq!(text(&out.join("replaced.jsonl")), lines(&replaced));
+    let record = json(&out.join("run.json"));
+    let by_check = record["resumed"][0]["invalid_by_check"].as_object().expect("names").clone();
+    assert_eq!(by_check["of_the_machine"].as_u64(), Some(1), "{by_check:#?}");
+    assert_eq!(by_check.values().filter_map(Value::as_u64).sum::<u64>() as usize, cells_of(&replaced));
+    let report = text(&out.join("report.md"));
+    assert!(report.contains("4 of 6 cells were measured again at "), "{report}");
+    assert!(report.contains("of_the_machine 1") && report.contains("is in replaced.jsonl"), "{report}");
+    assert!(report.contains("the run was interrupted, and resumed at "), "a cell was missing: {report}");
+
+    // What is invalid again stays where nobody asks, and is measured once more where somebody does.
+    let stays = resumed(&out, &[]);
+    assert!(
+        stderr(&stays).contains("nothing is left") && stderr(&stays).contains(&told),
+        "{}",
+        stderr(&stays)
+    );
+    assert_eq!(rows(&out), now);
+    let plan = resumed(&out, &["--remeasure-invalid", "--dry-run", "--format", "json"]);
+    let plan: Value = serde_json::from_slice(&plan.stdout).expect("a plan");
+    let labels: Vec<&str> =
+        plan["cells"].as_array().expect("cells").iter().filter_map(|cell| cell["cell"].as_str()).collect();
+    assert!(!labels.is_empty() && labels.iter().all(|label| label.contains("hurries")), "{labels:?}");
+}
+
+#[test]
 fn what_cannot_be_resumed_is_said_in_one_line() {
     let directory = tempfile::tempdir().expect("a directory");
     let out = directory.path().join("run");
@@ -149,6 +207,7 @@ fn what_cannot_be_resumed_is_said_in_one_line() {
     refused(&resumed(&out, &[]), "holds no run");
     refused(&resumed(&out, &["--seed", "3"]), "'--resume <DIR>' cannot be used with");
     refused(&resumed(&out, &["capacity"]), "'--resume <DIR>' cannot be used with");
+    refused(&outcome(&["run", "--remeasure-invalid"]), "--resume <DIR>");
     let running = begun(run(&out, &["capacity.burst", "-m", "fake:hangs,fake", "-n", "2"]), &out, 1);
     refused(&resumed(&out, &[]), "another harness is still writing to ");
     end(running, Signal::INT);
