@@ -12,6 +12,8 @@ use primitive_benches::{Apart, Primitives, batches, measured};
 #[expect(dead_code, reason = "how a handler offloads, with what else it does beside that")]
 #[path = "../src/blocking.rs"]
 mod blocking;
+#[path = "../src/suspend.rs"]
+mod suspend;
 
 fn main() {
     if primitive_benches::is_apart() {
@@ -125,12 +127,11 @@ fn offload(operations: u64) -> Duration {
     began.elapsed()
 }
 
-/// As a handler waits: the second call leaves may's timer thread for a worker.
+/// As a handler waits.
 fn lateness(operations: u64) -> Duration {
     let late = |asked: Duration| {
         let began = Instant::now();
-        coroutine::sleep(asked);
-        coroutine::yield_now();
+        suspend::sleep(asked);
         began.elapsed().checked_sub(asked).expect("a sleep is never shorter")
     };
     (0..operations).map(primitive_benches::wait).map(late).sum()

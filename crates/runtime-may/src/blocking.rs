@@ -10,6 +10,8 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use execution_model::{BlockingStrategy, Progress};
 use may::sync::{Blocker, Semphore};
 
+use crate::suspend;
+
 /// Why may cannot block in place.
 pub(crate) const SOCKETS_STAY: &str =
     "a worker polls its own sockets, and may has no call that hands them and its queue to another worker";
@@ -78,12 +80,12 @@ impl OffloadPool {
 
     /// Runs work on a thread of the pool while the coroutine waits. The work must not panic.
     fn run(&self, work: Work) {
-        self.places.wait();
+        suspend::wait(&self.places);
         self.claim_thread();
         let done = Blocker::current();
         // There are as many places in the queue as holders of a place, so this never waits.
         self.queue.send((work, Arc::clone(&done))).expect("the pool holds the other end");
-        done.park(None).expect("a coroutine of ours is never cancelled");
+        suspend::park(&done);
         self.places.post();
     }
 

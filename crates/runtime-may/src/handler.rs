@@ -1,12 +1,10 @@
 //! One request, in process: a loop over its steps, each wait a sleep of the coroutine.
 
-use std::time::Duration;
-
 use execution_model::{Answer, HandlerRuntime, Job, Progress, Refused, RefusedBecause, Request, Step};
-use may::coroutine;
 
 use crate::blocking;
 use crate::runtime::{May, spawn};
+use crate::suspend;
 
 /// Carries out a job in this coroutine.
 pub(crate) fn handle(job: &Job) -> Answer {
@@ -14,7 +12,7 @@ pub(crate) fn handle(job: &Job) -> Answer {
     for step in job.plan.steps() {
         match *step {
             Step::Wait(duration) => {
-                sleep(duration);
+                suspend::sleep(duration);
                 progress.waited();
             }
             Step::Compute(rounds) => progress = blocking::compute(progress, rounds, job.strategy),
@@ -26,14 +24,6 @@ pub(crate) fn handle(job: &Job) -> Answer {
         }
     }
     progress.answer()
-}
-
-/// may resumes a sleeper on its one timer thread and leaves it there until it next gives way: what
-/// follows the wait would run on that thread alone, and all other sleepers would wait for it.
-/// Giving way at once moves the coroutine to a worker.
-pub(crate) fn sleep(duration: Duration) {
-    coroutine::sleep(duration);
-    coroutine::yield_now();
 }
 
 impl HandlerRuntime for May {

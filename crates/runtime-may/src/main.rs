@@ -6,6 +6,7 @@ mod overflow;
 mod pipeline;
 mod runtime;
 mod server;
+mod suspend;
 mod variant;
 
 use std::process::ExitCode;

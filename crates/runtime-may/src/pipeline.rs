@@ -13,6 +13,7 @@ use may::sync::Semphore;
 
 use crate::handler::handle;
 use crate::runtime::{May, NoStack, spawn};
+use crate::suspend;
 
 impl PipelineRuntime for May {
     fn start_pipeline(&self, stages: &Arc<Stages>) -> io::Result<()> {
@@ -59,7 +60,7 @@ impl BlockingBell for Bell {
 
     fn wait(&self, until: Option<Instant>) {
         match until.map(|until| self.shared.set_alarm(until)) {
-            None | Some(Ok(())) => self.shared.rung.wait(),
+            None | Some(Ok(())) => suspend::wait(&self.shared.rung),
             // There is no stack for whoever would ring: the worker asks again at once.
             Some(Err(_no_stack)) => coroutine::yield_now(),
         }
@@ -77,7 +78,7 @@ impl Shared {
         drop(alarm);
         let shared = Arc::clone(self);
         let sleep = move || {
-            coroutine::sleep(until.saturating_duration_since(Instant::now()));
+            suspend::sleep_on_timer(until.saturating_duration_since(Instant::now()));
             shared.alarm().take_if(|set| *set == until);
             shared.rung.post();
         };
@@ -93,13 +94,18 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
+    use std::hint;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::sync::mpsc;
+    use std::thread;
     use std::time::Duration;
 
     use super::*;
 
+    /// Beside threads that take the CPUs from may's: an alarm ends then while the worker that set it is not yet through.
     #[test]
-    fn every_wait_until_an_instant_ends() {
+    fn every_wait_until_an_instant_ends_and_leaves_the_heap_whole() {
+        let is_over = AtomicBool::new(false);
         let (ended, all_ended) = mpsc::channel();
         let waits = move || {
             let bell = Bell::default();
@@ -111,7 +117,19 @@ mod tests {
             }
             ended.send(()).expect("somebody waits for it");
         };
-        spawn(&Arc::default(), waits).expect("there is a stack");
-        all_ended.recv_timeout(Duration::from_secs(60)).expect("a wait did not end");
+        let outcome = thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    while !is_over.load(Ordering::Relaxed) {
+                        hint::spin_loop();
+                    }
+                });
+            }
+            spawn(&Arc::default(), waits).expect("there is a stack");
+            let outcome = all_ended.recv_timeout(Duration::from_secs(60));
+            is_over.store(true, Ordering::Relaxed);
+            outcome
+        });
+        outcome.expect("a wait did not end");
     }
 }

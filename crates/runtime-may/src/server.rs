@@ -10,11 +10,11 @@ use execution_model::server::{
     Connection, LagMeter, ListenSpec, Next, OpenConnection, READ_BYTES, ServerState, SocketServer, Sockets,
 };
 use execution_model::{ServerRuntime, catch_unwind};
-use may::coroutine;
 use may::net::{TcpListener, TcpStream};
 
-use crate::handler::{handle, sleep};
+use crate::handler::handle;
 use crate::runtime::{May, spawn};
+use crate::suspend::sleep;
 
 impl ServerRuntime for May {
     type Server = SocketServer<Listener, BorrowedFd<'static>>;
@@ -73,7 +73,7 @@ fn accept(
                 None => turn_away(&stream),
             },
             Err(_) if state.is_draining() => return,
-            Err(error) => coroutine::sleep(state.accept_failed(&error)),
+            Err(error) => sleep(state.accept_failed(&error)),
         }
     }
 }
