@@ -158,7 +158,8 @@ fn what_is_invalid_is_measured_again_where_that_is_asked_for_and_its_first_rows_
     let (replaced, kept): (Vec<Value>, Vec<Value>) =
         first.into_iter().partition(|row| row["status"] == "invalid");
     let cells_of = |rows: &[Value]| {
-        rows.iter().map(|row| row["cell_number"].as_u64()).collect::<std::collections::BTreeSet<_>>().len()
+        let numbers = rows.iter().map(|row| row["cell_number"].as_u64());
+        numbers.collect::<std::collections::BTreeSet<_>>().len() as u64
     };
 
     let again = resumed(&out, &["--remeasure-invalid"]);
@@ -174,7 +175,7 @@ fn what_is_invalid_is_measured_again_where_that_is_asked_for_and_its_first_rows_
     let record = json(&out.join("run.json"));
     let by_check = record["resumed"][0]["invalid_by_check"].as_object().expect("names").clone();
     assert_eq!(by_check["of_the_machine"].as_u64(), Some(1), "{by_check:#?}");
-    assert_eq!(by_check.values().filter_map(Value::as_u64).sum::<u64>() as usize, cells_of(&replaced));
+    assert_eq!(by_check.values().filter_map(Value::as_u64).sum::<u64>(), cells_of(&replaced));
     let report = text(&out.join("report.md"));
     assert!(report.contains("4 of 6 cells were measured again at "), "{report}");
     assert!(report.contains("of_the_machine 1") && report.contains("is in replaced.jsonl"), "{report}");
