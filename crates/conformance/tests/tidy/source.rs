@@ -18,7 +18,8 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         name: "no thread-locals where handlers run",
-        why: "a coroutine can move to another thread between two steps of a handler",
+        why: "a coroutine can move to another thread between two steps of a handler; suspend.rs, which is about the thread \
+              that a coroutine leaves, may have them",
         find: no_thread_locals,
         planted: &[("crates/runtime-x/src/handler.rs", concat!("thread_", "local! { static A: u8 = 1 }\n"))],
     },
@@ -97,7 +98,8 @@ fn pure_crates_stay_pure(tree: &Tree) -> Vec<String> {
 
 fn no_thread_locals(tree: &Tree) -> Vec<String> {
     let tokens = [concat!("thread_", "local!"), "LocalKey"];
-    lines_in(tree, &HANDLERS, |line| tokens.iter().any(|token| has_token(line, token)))
+    let found = lines_in(tree, &HANDLERS, |line| tokens.iter().any(|token| has_token(line, token)));
+    found.into_iter().filter(|place| !place.contains("/src/suspend.rs:")).collect()
 }
 
 fn blocking_has_reasons(tree: &Tree) -> Vec<String> {
